@@ -81,10 +81,8 @@ Decision: TypeAlias = (
 class Decider:
     """Reads sources once, and decides about each of them and of their records.
 
-    Attributes:
-        store: has the documents of earlier runs.
-        checksum: compare files by their content, not by size and time.
-        dead_letters: a file that is never read.
+    The store has the documents of earlier runs; the dead letters are never read. With ``checksum``,
+    files are compared by their content, not by size and time.
     """
 
     store: Store

@@ -37,10 +37,8 @@ logger = logging.getLogger("slice_os")
 class PassageRange:
     """Code points ``start:end`` of a passage, and its words ``first_word:end_word``.
 
-    Attributes:
-        sentences: starts and ends of the sentences that it has, whole or in part.
-        turns: starts and ends of the turns.
-        cuts: starts and ends of what its reading leaves out.
+    Sentences and turns, whole or in part, and cuts, which its reading leaves out, are starts and
+    ends.
     """
 
     start: int

@@ -150,9 +150,8 @@ class Corpus:
             changes: fields of `SearchOptions`, such as ``threshold`` and ``where``, for this
                 search alone.
 
-        Raises:
-            InputError: on no phrase, a value that an option cannot have, hits beyond the
-                candidates, or a filter on an unknown field.
+        Raises an `InputError` on no phrase, a value that an option cannot have, hits beyond the
+        candidates, or a filter on an unknown field.
         """
         options = replace(options, **changes)
         query, refine = prepare(self.encoder, phrases, options, self._verifier)

@@ -56,8 +56,7 @@ class MissingExtraError(SliceError, ImportError):
 def imported(module: str, purpose: str, extra: str) -> Any:
     """Import a module of another package, which an extra installs.
 
-    Raises:
-        MissingExtraError: without it. A module that is there but broken raises its own error.
+    Raises a `MissingExtraError` without it. A module that is there but broken raises its own error.
     """
     try:
         return import_module(module)

@@ -41,8 +41,7 @@ class Plugin:
     def load(self, kind: type[Part]) -> Part:
         """Import the part.
 
-        Raises:
-            PluginError: if that fails, or if the part is of another type.
+        Raises a `PluginError` if that fails, or if the part is of another type.
         """
         told = f"{self.entry.group}: {self.name!r} of {self.package}"
         try:

@@ -27,10 +27,10 @@ from slice_os import (
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.protocol import NewStore, Store
 from slice_os.stores.registry import create_store, open_store, store_exists
-from slice_os.testing.random_vectors import CARD
-from slice_os.testing.random_vectors import best_cosines as brute_force
-from slice_os.testing.random_vectors import random_part as part_of
-from slice_os.testing.random_vectors import random_query as query
+from slice_os.testing.document_contract import CARD
+from slice_os.testing.document_contract import best_cosines as brute_force
+from slice_os.testing.document_contract import random_part as part_of
+from slice_os.testing.document_contract import random_query as query
 
 from .strategies import hard_texts
 

@@ -63,10 +63,8 @@ def check_date_format(wanted: str) -> None:
 def read_date(value: Any, where: str, wanted: str | None = None) -> str:
     """A date, with or without a time, in ISO 8601; ``where`` is its name in messages.
 
-    Args:
-        value: a text or date, or seconds or milliseconds since 1970.
-        where: the name of its field.
-        wanted: one of `ORDERS`, or a pattern of ``strptime``, which is then the only one.
+    It is given as a text or date, or in seconds or milliseconds since 1970. If one of `ORDERS` or a
+    pattern of ``strptime`` is wanted, nothing else will do.
 
     Raises an `InputError` if it is no date, or could be two.
     """

@@ -61,11 +61,7 @@ def html_sections(page: bytes, encoding: str | None = None) -> list[Turn]:
 
 
 class _Paragraphs:
-    """Gathers the visible text of a page from what its parser meets.
-
-    Attributes:
-        depth: number of elements that have begun and not ended.
-    """
+    """Gathers the visible text of a page; ``depth`` elements have begun and not ended."""
 
     def __init__(self) -> None:
         self._found: list[Turn] = []

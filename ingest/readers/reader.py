@@ -143,11 +143,7 @@ def bad_record(source: str, line: int | None, reason: str, raw: bytes | str) -> 
 def skipped(name: str, reason: str, what: str, archive: str = "") -> SkippedFile:
     """A skipped file, in an archive or by itself.
 
-    Args:
-        name: its own.
-        reason: in one line.
-        what: what is counted, such as its extension.
-        archive: the name of the archive.
+    It counts by ``what`` it is, such as its extension, and the name of the archive.
     """
     within = f" in {PurePosixPath(archive).name}" if archive else ""
     return SkippedFile(name, None, reason, "", f"{what}{within}")
@@ -241,12 +237,8 @@ def extracted(
 ) -> DocumentStream:
     """Yield one document of the sections of a file, or a bad record that says why there is none.
 
-    Args:
-        source: its name.
-        stream: the file.
-        sections: reads the sections of a seekable stream.
-        empty: tells whether a file without text is a bad record.
-        metadata: of the document; ``sections`` may fill it.
+    The sections are read from a seekable stream, and may fill the metadata of the document. Whether
+    a file without text is a bad record, ``empty`` tells.
     """
     try:
         raw = read_whole(stream)

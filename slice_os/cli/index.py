@@ -122,7 +122,7 @@ def reindex(store: str, index_choices: dict[str, Any], model: str | None, swap: 
     """
     from slice_os.stores.opensearch.search.listing import require_index
     from slice_os.stores.opensearch.versions import manage
-    from slice_os.stores.opensearch.versions.making import reindex as make
+    from slice_os.stores.opensearch.versions.manage import reindex as make
 
     alias = connect(store)
     source = require_index(alias)

@@ -38,11 +38,8 @@ _SECONDS = re.compile(r"\d{1,6}")
 class Service:
     """Address and options of a service.
 
-    Attributes:
-        address: such as ``http://127.0.0.1:8000``.
-        api_key: sent with every request; None for none.
-        store: the store to ask, unless a request names one; None if the service has only one.
-        retries: number of times that a request is repeated if the service is too busy.
+    The store is the one to ask, unless a request names one; None if the service has only one. If
+    the service is too busy, a request is repeated as often as ``retries`` says.
     """
 
     address: str
@@ -94,8 +91,7 @@ def pause_after(attempt: int, wished: str) -> float:
 def result(response: httpx.Response, read: Callable[[Any], T]) -> T:
     """The result that ``read`` makes of a complete answer's JSON, or of None if it is empty.
 
-    Raises:
-        ServiceError: if the answer is an error, or not that of a service.
+    Raises a `ServiceError` if the answer is an error, or not that of a service.
     """
     if not response.is_success:
         raise error_of(response.status_code, response.content)

@@ -217,9 +217,8 @@ class AsyncClient:
 
         A topic that has an ``etag``, because it was read, replaces that version only.
 
-        Raises:
-            ConflictError: if somebody else has changed it since, or a topic without an etag
-                has the name of an existing one.
+        Raises a `ConflictError` if somebody else has changed it since, or a topic without an etag
+        has the name of an existing one.
         """
         body = {key: value for key, value in topic.items() if key not in ("etag", "changes")}
         if "etag" not in topic:
@@ -275,11 +274,8 @@ class AsyncClient:
     ) -> list[Match]:
         """The matches of combined topics of the service; see `slice_os.topics.match_topics`.
 
-        Args:
-            topics: their names; None for all.
-            rule: a combined topic that the service does not keep, instead.
-            store: its name; None for the usual one.
-            limit: most matches; None for all of them.
+        Without names, of all combined topics; or of a rule that the service does not keep. None as
+        a limit is for all matches.
         """
         body = {"topics": topics, "rule": rule, "store": store, "limit": limit}
         return await self._ask("POST", "match", read=answers.matches, body=body)
@@ -320,8 +316,7 @@ class AsyncClient:
     async def take_back(self, label: Label) -> None:
         """Take back the last label that the reader of a label gave to its words.
 
-        Raises:
-            NotFoundError: if there is none.
+        Raises a `NotFoundError` if there is none.
         """
         names = ("topic", "doc_id", "start", "end", "text")
         body = dict(zip(names, label.key, strict=True))

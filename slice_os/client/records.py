@@ -87,11 +87,9 @@ class NearMisses:
 class Estimating:
     """An estimate of what a topic finds and misses, or the way there.
 
-    Attributes:
-        sampled: number of passages of the sample.
-        waiting: those without a label, each by its nearest span, in random order.
-        estimate: the fields of a `TopicEstimate` of `slice_os.topics.recall`; None while passages
-            wait.
+    Of ``sampled`` passages, those are ``waiting`` that have no label, each by its nearest span, in
+    random order. The estimate has the fields of a `TopicEstimate` of `slice_os.topics.recall`; it
+    is None while passages wait.
     """
 
     sampled: int
@@ -101,13 +99,7 @@ class Estimating:
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """The topics of a text.
-
-    Attributes:
-        id: of the document.
-        topics: their names, in order.
-        hits: of the topics.
-    """
+    """A document by its id, the names of its topics in order, and their hits."""
 
     id: str
     topics: tuple[str, ...]
@@ -116,12 +108,7 @@ class Tagged:
 
 @dataclass(frozen=True, slots=True)
 class Highlights:
-    """A document, and the hits in it.
-
-    Attributes:
-        document: with its text and its metadata.
-        hits: in the order of the text.
-    """
+    """A document with its text and metadata, and the hits in it, in the order of the text."""
 
     document: Document
     hits: Hits

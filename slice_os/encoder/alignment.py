@@ -52,9 +52,7 @@ class PieceWindow:
 class Aligner:
     """Cuts texts into words and word pieces with a model's own tokenizer, or a copy of it.
 
-    Attributes:
-        prefix: ids of the special tokens before a text.
-        suffix: ids of the special tokens after it.
+    Special tokens with the ids ``prefix`` and ``suffix`` stand around a text.
 
     Raises a `ModelError` if the file does not hold a tokenizer.
     """

@@ -62,10 +62,8 @@ class Calibration:
     ) -> Float64Array:
         """The ``(n,)`` probabilities that hits are right.
 
-        Args:
-            cosines: ``(n,)``, each of a phrase and a span.
-            phrase_words: ``(n,)`` or one number, 1 or more.
-            span_words: ``(n,)`` or one number, 1 or more.
+        Cosines are ``(n,)``, each of a phrase and a span; numbers of words, too, or one number,
+        from 1.
         """
         weights = [self.intercept, self.closeness, self.phrase_words, self.word_ratio]
         odds = _features(cosines, phrase_words, span_words) @ np.array(weights)
@@ -82,9 +80,8 @@ class Calibration:
 def read_calibration(folder: Path, encoder_id: str) -> Calibration | None:
     """The calibration of a model folder; None if it has none.
 
-    Raises:
-        ModelError: if the file is not a calibration, changed since it was fitted, or belongs to
-            another encoder.
+    Raises a `ModelError` if the file is not a calibration, changed since it was fitted, or belongs
+    to another encoder.
     """
     path = folder / CALIBRATION_FILE
     if not path.is_file():
@@ -139,17 +136,11 @@ def fit_calibration(
 ) -> Calibration:
     """Fit a calibration to ``(n,)`` labelled hits by maximum likelihood; labels are `softened`.
 
-    Args:
-        encoder_id: the encoder that the cosines come from.
-        cosines: of phrases and spans.
-        phrase_words: numbers of words.
-        span_words: likewise.
-        right: whether each hit says the phrase.
-        provenance: description of the hits, for people.
+    Each hit has the cosine of a phrase and a span by an encoder, the numbers of their words, and
+    whether it is right. The provenance describes the hits, for people.
 
-    Raises:
-        InputError: if fewer than 10 hits are right, or fewer than 10 are wrong.
-        MissingExtraError: without SciPy.
+    Raises an `InputError` if fewer than 10 hits are right, or fewer than 10 are wrong, and a
+    `MissingExtraError` without SciPy.
     """
     minimize = imported("scipy.optimize", "fitting a calibration", "eval").minimize
     targets = softened(right)

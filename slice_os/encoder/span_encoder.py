@@ -90,8 +90,7 @@ class SpanEncoder:
         The vectors of a range depend on its text alone, never on other ranges. Only the next few
         ranges are read and encoded ahead, while the caller works.
 
-        Yields:
-            ``(end - start, dimension)`` float32 for each range.
+        Yields ``(end - start, dimension)`` float32 for each range.
         """
         executor = ThreadPoolExecutor(self._model.engine.workers, thread_name_prefix="encode")
         try:
@@ -114,8 +113,7 @@ class SpanEncoder:
     def encode(self, texts: str | Sequence[str]) -> FloatArray:
         """Unit vectors of texts, each read as a phrase, as sentence-transformers returns them.
 
-        Returns:
-            ``(n_texts, dimension)`` float32; ``(dimension,)`` for one text.
+        Returns ``(n_texts, dimension)`` float32; ``(dimension,)`` for one text.
 
         Raises an `InputError` if a text has no word, or has a lone surrogate.
         """
@@ -126,19 +124,12 @@ class SpanEncoder:
     def encode_spans(self, text: str, spans: Iterable[tuple[int, int]]) -> FloatArray:
         """Unit vectors of spans, each seen in its text; searches compare phrases with these.
 
-        The product with the vector of a phrase is the cosine of a hit of these words, apart from
-        the rounding to int8 in stores; see `similarity`.
+        Spans are code points ``start, end``; each takes in the words that it touches. The product
+        with the vector of a phrase is the cosine of a hit of these words, apart from the rounding
+        to int8 in stores; see `similarity`.
 
-        Args:
-            text: any length.
-            spans: code points ``start, end`` of the text; each takes in the words that it touches.
-
-        Returns:
-            ``(n_spans, dimension)`` float32.
-
-        Raises:
-            InputError: if a span goes beyond the text or has no word, or the text has a lone
-                surrogate.
+        Returns ``(n_spans, dimension)`` float32. Raises an `InputError` if a span goes beyond the
+        text or has no word, or the text has a lone surrogate.
         """
         aligned, vectors = self.encode_text(text)
         ranges = [_pieces(aligned, start, end) for start, end in spans]
@@ -148,20 +139,16 @@ class SpanEncoder:
     def similarity(one: FloatArray, other: FloatArray) -> FloatArray:
         """Cosines of vectors with vectors, as sentence-transformers returns them.
 
-        Args:
-            one: ``(n, dimension)``, or ``(dimension,)``.
-            other: ``(m, dimension)``, or ``(dimension,)``.
+        Either are ``(n, dimension)``, or ``(dimension,)``.
 
-        Returns:
-            ``(n, m)`` float32; 0 for a vector that is zero.
+        Returns ``(n, m)`` float32; 0 for a vector that is zero.
         """
         return unit_rows(np.atleast_2d(one)) @ unit_rows(np.atleast_2d(other)).T
 
     def encode_phrases(self, phrases: Sequence[str]) -> FloatArray:
         """Unit vectors of phrases: the mean of the token vectors of each, normalised.
 
-        Returns:
-            ``(n_phrases, dimension)`` float32.
+        Returns ``(n_phrases, dimension)`` float32.
 
         Raises an `InputError` if a phrase has no word, or has a lone surrogate.
         """

@@ -31,23 +31,18 @@ CPU = "CPUExecutionProvider"
 class Engine(Protocol):
     """Maps padded batches of word-piece ids to token vectors; several threads may call it at once.
 
-    Attributes:
-        workers: forward passes to run in parallel.
-        batch_pieces: padded word pieces that one forward pass should hold.
+    So many workers run in parallel, each with about ``batch_pieces`` padded word pieces.
     """
 
     workers: int
     batch_pieces: int
 
     def run(self, ids: IntArray, mask: IntArray) -> FloatArray:
-        """One forward pass.
+        """One forward pass over ``(batch, length)`` ids, padded on the right.
 
-        Args:
-            ids: ``(batch, length)`` word-piece ids, padded on the right.
-            mask: ``(batch, length)`` 1 for a piece, 0 for padding.
+        The mask is 1 for a piece, 0 for padding.
 
-        Returns:
-            ``(batch, length, dimension)`` token vectors; ignore those of padding.
+        Returns ``(batch, length, dimension)`` token vectors; ignore those of padding.
         """
 
 
@@ -137,8 +132,7 @@ def plan_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
 def pad(rows: Sequence[Sequence[int] | IntArray]) -> tuple[IntArray, IntArray]:
     """Pad rows of ids with zeros, on the right, to the longest.
 
-    Returns:
-        The ids, and a mask that is 1 for an id and 0 for padding, each ``(n_rows, longest)``.
+    Returns the ids, and a mask that is 1 for an id and 0 for padding, each ``(n_rows, longest)``.
     """
     ids = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
     mask = np.zeros_like(ids)
@@ -200,9 +194,8 @@ class TokenModel:
     def run(self, batch: Sequence[Job]) -> tuple[FloatArray, IntArray]:
         """Run one forward pass over some windows of texts, with special tokens around each.
 
-        Returns:
-            Token vectors ``(batch, length, dimension)`` and a mask ``(batch, length)`` that is 0
-            for padding.
+        Returns token vectors ``(batch, length, dimension)`` and a mask ``(batch, length)`` that is
+        0 for padding.
         """
         prefix, suffix = self.aligner.prefix, self.aligner.suffix
         rows = [

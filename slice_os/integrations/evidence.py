@@ -46,8 +46,7 @@ def metadata_of(hit: Hit) -> dict[str, Any]:
 def document_of(doc_id: str, text: str, metadata: Mapping[str, Any]) -> Document:
     """A framework's document as a `Document`, without fields that are None.
 
-    Raises:
-        InputError: if a field is a list or an object; see `Document` for other reasons.
+    Raises an `InputError` if a field is a list or an object; see `Document` for other reasons.
     """
     kept = {name: value for name, value in metadata.items() if value is not None}
     return Document(doc_id, text, kept)

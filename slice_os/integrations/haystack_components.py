@@ -86,8 +86,7 @@ class HaystackDocumentStore:
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
         """The documents that match a filter, by id; reads each document of the corpus.
 
-        Raises:
-            FilterError: if the filter is malformed.
+        Raises a `FilterError` if the filter is malformed.
         """
         documents = (
             Document(
@@ -196,8 +195,7 @@ class HaystackRetriever:
     ) -> dict[str, list[Document]]:
         """Search for a phrase, with filters and a number of documents for this run.
 
-        Raises:
-            FilterError: if a filter is malformed, or not one that a search takes.
+        Raises a `FilterError` if a filter is malformed, or not one that a search takes.
         """
         merged = apply_filter_policy(self.filter_policy, self.filters, filters)
         hits = self.document_store.corpus.search(
@@ -230,8 +228,7 @@ def where_of(filters: dict[str, Any] | None) -> tuple[Condition, ...]:
     A corpus cannot combine conditions in other ways. ``OR`` of values of one field is one
     condition, and so is ``NOT`` of one comparison with ``==``, ``!=``, ``in`` or ``not in``.
 
-    Raises:
-        FilterError: if the filter is malformed, or cannot be written so.
+    Raises a `FilterError` if the filter is malformed, or cannot be written so.
     """
     return tuple(_conditions(filters)) if filters else ()
 

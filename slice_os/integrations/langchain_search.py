@@ -86,8 +86,7 @@ class LangChainVectorStore(VectorStore):
         corpus: a corpus, or the location of its store, which the first documents create.
         content: the text of a document: the ``passage`` around a hit, or its ``span``.
 
-    Raises:
-        InputError: on other content.
+    Raises an `InputError` on other content.
     """
 
     def __init__(self, corpus: Corpus | str | Path, content: str = PASSAGE) -> None:
@@ -117,9 +116,8 @@ class LangChainVectorStore(VectorStore):
 
         Fields that are None are left out. An id that is not given is random.
 
-        Raises:
-            InputError: if the lists have different lengths, on an unknown argument, or if a field
-                is a list or an object.
+        Raises an `InputError` if the lists have different lengths, on an unknown argument, or if a
+        field is a list or an object.
         """
         if kwargs:
             raise InputError(f"add_texts has no argument {', '.join(kwargs)}")
@@ -163,8 +161,8 @@ class LangChainVectorStore(VectorStore):
     ) -> LangChainVectorStore:
         """A vector store with these texts; ``kwargs`` are ``corpus`` and ``content``.
 
-        Raises:
-            InputError: on an embedding, as the corpus has its own encoder, and as `add_texts`.
+        Raises an `InputError` on an embedding, as the corpus has its own encoder, and as
+        `add_texts`.
         """
         if embedding is not None:
             raise InputError("a corpus has an encoder of its own; give None as the embedding")

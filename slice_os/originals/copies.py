@@ -33,14 +33,10 @@ _COLOURS = (
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A hit in a document.
+    """A hit in a document: code points of its text, the words there, and a note.
 
-    Attributes:
-        doc_id: of the document.
-        extent: code points of its text.
-        text: the words there.
-        note: the phrase and what speaks for and against the hit.
-        colour: red, green and blue, from 0 to 255.
+    The note has the phrase and what speaks for and against the hit. The colour is red, green and
+    blue, from 0 to 255.
     """
 
     doc_id: str
@@ -238,14 +234,9 @@ EXTENSIONS = {f".{name}": name for name in WRITERS}
 
 @dataclass(frozen=True, slots=True)
 class MarkedCopy:
-    """What became of the hits in a document.
+    """What became of the hits in a document: the copy, if there is one, and how many have a mark.
 
-    Attributes:
-        doc_id: of the document.
-        path: the copy; None if there is none.
-        hits: number of them.
-        marked: number of those that have a mark.
-        why: there is no copy, or hits are without a mark; empty if all are well.
+    It says ``why`` there is no copy, or hits are without a mark; empty if all are well.
     """
 
     doc_id: str

@@ -27,13 +27,10 @@ class NoPagesError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """The file that a document came from.
+    """The file that a document came from, by its path without links; a `PDF` or `DOCX`.
 
-    Attributes:
-        path: without links.
-        sha256: of its content when it was read; empty if that was just now.
-        format: `PDF` or `DOCX`.
-        page_edges: see `ReadOptions`.
+    Its SHA-256 is that of when it was read; empty if that was just now. For ``page_edges`` see
+    `ReadOptions`.
     """
 
     path: Path

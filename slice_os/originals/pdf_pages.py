@@ -30,16 +30,10 @@ _LARGE = 250_000
 
 @dataclass(frozen=True, slots=True)
 class PageView:
-    """A page as a picture.
+    """A page as a picture in WebP, its width and height in pixels, and its number from 1.
 
-    Attributes:
-        number: of the page, from 1.
-        extent: its text in the document; None if it has none.
-        width: of the picture, in pixels.
-        height: likewise.
-        picture: WebP.
-        boxes: for each span, the boxes around its words, one or more a line; none if it is
-            elsewhere.
+    The extent is that of its text in the document; None if it has none. Each span has the boxes
+    around its words, one or more a line; none if it is elsewhere.
     """
 
     number: int
@@ -72,16 +66,11 @@ def view_page(
 ) -> PageView:
     """Draw a page of an opened PDF, so many pixels wide; very long pages become narrower.
 
-    Args:
-        document: see `opened`.
-        number: of the page, from 1.
-        text: of the whole document.
-        spans: code points of it.
-        width: in pixels.
-        segments: extents of the pages with text; called if the page alone does not tell its own.
+    The text is that of the whole document, the spans are code points of it. The extents of the
+    pages with text are asked for if the page alone does not tell its own.
 
-    Raises an `InputError` if there is no such page, it has another text now, or takes too long
-    to draw.
+    Raises an `InputError` if there is no such page, it has another text now, or takes too long to
+    draw.
     """
     if not 1 <= number <= len(document):
         raise InputError(f"no page {number}; there are {len(document)}")
@@ -117,11 +106,8 @@ def boxes_on_page(
 ) -> list[list[Box]]:
     """The boxes around the words of each span, as far as it is on a page, in units of the page.
 
-    Args:
-        page: of PDFium.
-        indices: of its code points; see `page_text`.
-        start: where its text begins in the document.
-        spans: code points of the document.
+    For the indices of its code points see `page_text`; the text of the page begins at ``start`` of
+    the document, and spans are code points of that.
     """
     raw = imported("pypdfium2.raw", "this format", "documents")
     words = page.get_textpage()

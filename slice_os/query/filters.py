@@ -65,9 +65,8 @@ class Condition:
             have one value.
         kind: the type by which a store compares the field; empty until the store sets it.
 
-    Raises:
-        InputError: if an ordering has a value that is neither a number nor a date, or on a lone
-            surrogate.
+    Raises an `InputError` if an ordering has a value that is neither a number nor a date, or on a
+    lone surrogate.
     """
 
     field: str

@@ -104,8 +104,7 @@ def mine(store: Store, query: Query, *, threshold: float, exhaustive: bool = Tru
 
     Hits of one phrase never overlap; hits of two phrases may. See `Store.scan` for the arguments.
 
-    Yields:
-        Hits by document, passage, phrase and position; their score is that of convex fusion.
+    Yields hits by document, passage, phrase and position; their score is that of convex fusion.
     """
     check_threshold(threshold)
     for candidates in store.scan(query, threshold, exhaustive):

@@ -40,9 +40,8 @@ def scan(
         encoder: None for the bundled default.
         changes: fields of `HitOptions`, such as ``threshold``, for this scan alone.
 
-    Yields:
-        Hits by document, passage, phrase and position; hits of one phrase never overlap. An
-        order, or ``collapse``, needs all of them first.
+    Yields hits by document, passage, phrase and position; hits of one phrase never overlap. An
+    order, or ``collapse``, needs all of them first.
     """
     encoder = encoder or SpanEncoder()
     query, refine = prepare(encoder, phrases, replace(options, **changes))

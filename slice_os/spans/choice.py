@@ -74,9 +74,8 @@ def select_spans(
         min_words: words in the shortest span.
         borders: of the passage; None to choose by cosine alone.
 
-    Yields:
-        Spans by falling cosine of the best span that each stands for; equal cosines by position,
-        then by length. The first one costs little.
+    Yields spans by falling cosine of the best span that each stands for; equal cosines by position,
+    then by length. The first one costs little.
     """
     counted = cosines[:, min_words - 1 :]
     near = _near_best(counted, threshold, min_words)

@@ -87,8 +87,7 @@ def span_cosines(products: FloatArray, layout: SpanLayout, norms: FloatArray) ->
         layout: the words over these pieces.
         norms: the results of `span_norms` for the passages, one after the other.
 
-    Returns:
-        Like ``norms``; ``-inf`` if the passage or the turn ends before the span does.
+    Returns an array like ``norms``; ``-inf`` if the passage or the turn ends before the span does.
     """
     sums = np.zeros(len(products) + 1, dtype=np.float64)
     np.cumsum(products, out=sums[1:])
@@ -126,9 +125,8 @@ def word_sums(
         layout: the words over these pieces, in order, none without a piece.
         starts: the first word of each passage.
 
-    Returns:
-        Twice ``(n_phrases, n_words)``. The second counts the pieces between the words, too; it is
-        ``-inf`` for the first word of a passage, which no span enters from the passage before.
+    Returns twice ``(n_phrases, n_words)``. The second counts the pieces between the words, too; it
+    is ``-inf`` for the first word of a passage, which no span enters from the passage before.
     """
     sums = np.ascontiguousarray(_run_sums(products, layout.first, layout.last).T)
     growth = sums.copy()
@@ -150,8 +148,7 @@ def best_by_word(
         inverse: ``(max_words, n_words)`` from `inverse_norms`.
         min_words: words in the shortest span.
 
-    Returns:
-        ``(n_words,)``, not clipped; ``-inf`` if the passage ends before the shortest span does.
+    Returns ``(n_words,)``, not clipped; ``-inf`` if the passage ends before the shortest span does.
     """
     best = np.full(len(sums), -np.inf, dtype=np.float32)
     cosines = np.empty_like(best)

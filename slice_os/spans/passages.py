@@ -68,10 +68,7 @@ def word_vectors(vectors: FloatArray, words: IntArray) -> FloatArray:
 class DocumentPart:
     """Consecutive passages of a document, in order; a long document comes in several parts.
 
-    Attributes:
-        document: the document.
-        passages: its next passages; empty for a text without words.
-        last: whether this part is the document's last.
+    There are none for a text without words.
     """
 
     document: Document

@@ -187,8 +187,7 @@ class Store(Protocol):
     def check_encoder(self, card: ModelCard) -> None:
         """Refuse any encoder but the one that made the store's vectors.
 
-        Raises:
-            EncoderMismatchError: naming both.
+        Raises an `EncoderMismatchError`, naming both.
         """
 
     def info(self) -> StoreInfo:
@@ -242,8 +241,7 @@ class Store(Protocol):
             exhaustive: score every passage, so that none is missed; otherwise only those that an
                 index of spans proposes, if the store has one.
 
-        Yields:
-            Candidates in stored order.
+        Yields candidates in stored order.
         """
 
     def close(self) -> None:
@@ -271,13 +269,11 @@ class ScoringStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NewStore:
-    """The properties of a new store.
+    """The properties of a new store, for vectors of the encoder with that card.
 
-    Attributes:
-        card: of the encoder whose vectors it will hold.
-        max_pieces: most word pieces of a passage.
-        projection: ``(dimension, dimension)`` of the encoder; None if it has none.
-        options: choices of one kind of store, such as `IndexOptions`; others ignore them.
+    A passage has at most so many word pieces. The projection is that of the encoder, ``(dimension,
+    dimension)``; None if it has none. Options are of one kind of store, such as `IndexOptions`;
+    others ignore them.
     """
 
     card: ModelCard

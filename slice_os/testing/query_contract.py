@@ -13,7 +13,7 @@ from slice_os.query.options import SearchOptions
 from slice_os.search.run import mine, search
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.protocol import FieldValue
-from slice_os.testing.random_vectors import (
+from slice_os.testing.document_contract import (
     StoreTests,
     best_cosines,
     fill,

@@ -71,10 +71,9 @@ class Document:
         language: of the text, an ISO 639 code such as ``de``, by which it is cut into sentences;
             None for the one that its words show, see `slice_os.text.languages`.
 
-    Raises:
-        InputError: if the id or the text is not a string, the id is empty, the language is not a
-            code, there is a lone surrogate, a metadata value is not a string, a boolean or a number
-            that JSON can carry, or segments overlap or go beyond the text.
+    Raises an `InputError` if the id or the text is not a string, the id is empty, the language is
+    not a code, there is a lone surrogate, a metadata value is not a string, a boolean or a number
+    that JSON can carry, or segments overlap or go beyond the text.
     """
 
     id: str

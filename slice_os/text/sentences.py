@@ -30,9 +30,8 @@ def sentence_ends(text: str, language: str = ENGLISH) -> list[int]:
 
     The language is an ISO 639 code; sentencex knows some 300, and has common rules for others.
 
-    Returns:
-        Strictly increasing code points that cut the text into parts; the last is its length.
-        An empty list for the empty text.
+    Returns strictly increasing code points that cut the text into parts; the last is its length. An
+    empty list for the empty text.
     """
     ends: list[int] = []
     start = 0

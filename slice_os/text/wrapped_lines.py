@@ -58,12 +58,8 @@ _FULL_STOP = re.compile(r"[.?!…][)\]\"'”’]*$")
 class _Line:
     """A line without the white space and the marks of quotation around it.
 
-    Attributes:
-        start: first code point.
-        body: its text.
-        margin: code points before it on its line.
-        block: a number that lines without a blank one, or another turn, between them share.
-        page: number of its page.
+    Its margin is the code points before it on its line. Lines share a block that have no blank one,
+    or another turn, between them.
     """
 
     start: int

@@ -15,7 +15,7 @@ from slice_os import Corpus, Document, SpanEncoder, StoreError
 from slice_os.cli import main
 from slice_os.stores.opensearch.schema.records import passage_key
 from slice_os.stores.opensearch.server.connection import IndexHandle
-from slice_os.stores.opensearch.versions.making import reindex
+from slice_os.stores.opensearch.versions.manage import reindex
 
 from .texts import dialogues, index_of, write_dialogues
 

@@ -19,10 +19,8 @@ from slice_os.spans.passages import DocumentPart, EncodedPassage
 from slice_os.stores.opensearch.schema.records import passage_key, stored_form
 from slice_os.stores.opensearch.search import (
     scripted,
-    scripting,
     searches,
     server_flows,
-    server_scan,
 )
 from slice_os.stores.opensearch.search.scripted import ScriptEngine
 from slice_os.text.documents import Extent, Segment
@@ -62,8 +60,8 @@ def scored_here(location: str, encoder: SpanEncoder) -> Iterator[Corpus]:
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every index counts as too large to score every passage."""
     for engine in ("PAINLESS", "NATIVE"):
-        few = replace(getattr(scripting, engine), exhaustive_pieces=0)
-        monkeypatch.setattr(scripting, engine, few)
+        few = replace(getattr(scripted, engine), exhaustive_pieces=0)
+        monkeypatch.setattr(scripted, engine, few)
         monkeypatch.setattr(server_flows, engine, few)
 
 
@@ -251,9 +249,9 @@ def in_turns(document: Document) -> Document:
 def test_an_index_that_grows_is_no_longer_searched_wholly(
     opensearch_url: str, index_name: str, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few = replace(scripting.PAINLESS, exhaustive_pieces=1_000)
-    monkeypatch.setattr(scripting, "PAINLESS", few)
-    monkeypatch.setattr(scripting, "NATIVE", few)
+    few = replace(scripted.PAINLESS, exhaustive_pieces=1_000)
+    monkeypatch.setattr(scripted, "PAINLESS", few)
+    monkeypatch.setattr(scripted, "NATIVE", few)
     with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
         corpus.add(dialogues(4))
         assert corpus.search(PHRASES[0]).exhaustive
@@ -290,7 +288,7 @@ def test_mining_is_the_same(
     filtered = scored_here.mine(PHRASES, where=where, **wanted)  # type: ignore[arg-type]
     assert expected
     assert calls.mine(PHRASES, **wanted) == expected  # type: ignore[arg-type]
-    monkeypatch.setattr(server_scan, "SLICE_PASSAGES", 40)
+    monkeypatch.setattr(server_flows, "SLICE_PASSAGES", 40)
     monkeypatch.setattr(scripted, "LARGEST_ANSWER", 10)
     assert calls.mine(PHRASES, **wanted) == expected  # type: ignore[arg-type]
     assert calls.mine(PHRASES, where=where, **wanted) == filtered  # type: ignore[arg-type]

@@ -73,12 +73,10 @@ _REBUILT = (
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something in a store that is not as it was written.
+    """Something in a store that is not as it was written, with the file and the row in it.
 
-    Attributes:
-        where: the file, and the row in it.
-        document: id of the document, which has to be ingested again; None if no document is lost.
-        row: of the document in the database; None if no document is lost.
+    If a document is lost, and has to be ingested again, its id and its row in the database are
+    known.
     """
 
     where: str

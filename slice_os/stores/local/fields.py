@@ -90,9 +90,8 @@ def values_of(connection: Database, field: str, limit: int | None) -> list[Field
 def admitted_rows(connection: Database, condition: Condition, ids: IntArray) -> IntArray:
     """Rows of the passages that a condition admits, given the ids of passages, ascending.
 
-    Raises:
-        InputError: if no passage has such a field, or it has no values that the condition could
-            compare.
+    Raises an `InputError` if no passage has such a field, or it has no values that the condition
+    could compare.
     """
     found: list[int] = []
     if condition.field == DOCUMENT_ID:

@@ -40,11 +40,8 @@ class StoreSettings:
 class StoreState:
     """The counts of one state of a store.
 
-    Attributes:
-        revision: commits so far.
-        generation: of the array files; see `Arrays`.
-        words: rows of the files by word.
-        pieces: rows of the files by piece.
+    The revision is commits so far, the generation that of the array files; see `Arrays`. Words and
+    pieces are their rows.
     """
 
     revision: int
@@ -64,8 +61,7 @@ SOURCES, STATE_CHECKSUM = "sources", "state"
 class Database(sqlite3.Connection):
     """A connection to the database of the store in a folder, for any thread, one at a time.
 
-    Attributes:
-        stamp: of the store when it was opened; see `ReadConnections`.
+    The stamp is that of the store when it was opened; see `ReadConnections`.
     """
 
     folder: Path
@@ -254,8 +250,7 @@ def transaction(connection: Database) -> Iterator[None]:
 def errors_explained(folder: Path) -> Iterator[None]:
     """Turn errors of SQLite and the file system into one line about the store.
 
-    Raises:
-        StoreError: naming the folder and what went wrong.
+    Raises a `StoreError`, naming the folder and what went wrong.
     """
     try:
         yield

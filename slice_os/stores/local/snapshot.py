@@ -49,8 +49,7 @@ _LARGEST = np.iinfo(np.int32).max
 def passage_cosines(table: PassageTable, arrays: Arrays, query: Query) -> FloatArray:
     """The best cosine of each phrase over all spans of each passage.
 
-    Returns:
-        ``(n_phrases, n_passages)``; ``-inf`` if a passage is shorter than any span that counts.
+    Returns ``(n_phrases, n_passages)``; ``-inf`` if a passage is shorter than any span that counts.
     """
     phrases = query.phrases.vectors
     best = np.empty((len(phrases), len(table)), dtype=np.float32)

@@ -62,7 +62,8 @@ LISTED_DOCUMENTS = 10_000
 class LocalStore:
     """A folder with documents, passages, token vectors and a BM25 index.
 
-    Many processes can read while one writes. Use `LocalStore.open` or `LocalStore.create`.
+    Many processes can read while one writes. Use `LocalStore.open` or `LocalStore.create`; the
+    other methods are those of `Store`.
     """
 
     exhaustive = True
@@ -102,11 +103,9 @@ class LocalStore:
         return cls(folder)
 
     def check_encoder(self, card: ModelCard) -> None:
-        """Refuse any encoder but the store's; see `Store.check_encoder`."""
         self.settings.encoder.check_made(self.folder, card)
 
     def info(self) -> StoreInfo:
-        """Counts and encoder; see `Store.info`."""
         with self._reading() as connection:
             documents, passages, words, pieces = connection.row(
                 "SELECT (SELECT count(*) FROM documents), count(*), "
@@ -139,9 +138,8 @@ class LocalStore:
 
         Readers may go on meanwhile.
 
-        Raises:
-            StoreError: if another process is writing, or the disk is too full for a second copy
-                of what stays.
+        Raises a `StoreError` if another process is writing, or the disk is too full for a second
+        copy of what stays.
         """
         with self._writing() as connection:
             compact(connection, self.settings)
@@ -163,24 +161,20 @@ class LocalStore:
         return faults
 
     def find_documents(self, doc_ids: Iterable[str]) -> dict[str, StoredDocument]:
-        """Those of the documents that are stored; see `Store.find_documents`."""
         statement = "SELECT doc_id, source, fingerprint FROM documents WHERE doc_id = ?"
         return {
             doc_id: StoredDocument(*rest) for doc_id, *rest in self._select_each(statement, doc_ids)
         }
 
     def document_ids(self, *sources: str) -> set[str]:
-        """Ids of the documents that came from one of the sources."""
         statement = "SELECT doc_id FROM documents WHERE source = ?"
         return {doc_id for (doc_id,) in self._select_each(statement, sources)}
 
     def source_signatures(self, sources: Iterable[str]) -> dict[str, str]:
-        """The signatures under which sources were last read; those never read are missing."""
         statement = "SELECT source, signature FROM sources WHERE source = ?"
         return dict(self._select_each(statement, sources))
 
     def list_documents(self, after: str = "") -> Iterator[DocumentEntry]:
-        """The documents whose ids come after one, by id; see `Store.list_documents`."""
         statement = (
             "SELECT doc_id, source, (SELECT count(*) FROM passages WHERE document = documents.id) "
             "FROM documents WHERE doc_id > ? ORDER BY doc_id LIMIT ?"
@@ -190,29 +184,24 @@ class LocalStore:
             after = rows[-1][0]
 
     def list_sources(self) -> Iterator[SourceEntry]:
-        """All sources that have documents, by name."""
         statement = "SELECT source, count(*) FROM documents GROUP BY source ORDER BY source"
         with self._reading() as connection:
             rows = connection.execute(statement).fetchall()
         yield from (SourceEntry(*row) for row in rows)
 
     def document_text(self, doc_id: str) -> str | None:
-        """The text of a document exactly as given, or None if the id is unknown."""
         rows = self._select_each("SELECT text FROM documents WHERE doc_id = ?", [doc_id])
         return rows[0][0] if rows else None
 
     def document_metadata(self, doc_id: str) -> Metadata | None:
-        """The metadata of a document exactly as given, or None if the id is unknown."""
         rows = self._select_each("SELECT metadata FROM documents WHERE doc_id = ?", [doc_id])
         return orjson.loads(rows[0][0]) if rows else None
 
     def fields(self) -> dict[str, str]:
-        """The metadata fields and their kinds; see `Store.fields`."""
         with self._reading() as connection:
             return fields.field_kinds(connection)
 
     def field_values(self, field: str, limit: int | None) -> list[FieldValue]:
-        """The most frequent values of a field; see `Store.field_values`."""
         with self._reading() as connection:
             return fields.values_of(connection, field, limit)
 
@@ -328,19 +317,15 @@ class LocalBackend(Backend):
     """Stores in folders."""
 
     def exists(self, location: str) -> bool:
-        """Whether a store was made in the folder."""
         return exists(Path(location))
 
     def open(self, location: str) -> Store:
-        """Open the store in the folder; see `LocalStore.open`."""
         return LocalStore.open(Path(location))
 
     def create(self, location: str, new: NewStore) -> None:
-        """Make an empty store in the folder; see `LocalStore.create`."""
         LocalStore.create(Path(location), new.card, new.max_pieces).close()
 
     def folder(self, location: str) -> Path:
-        """The folder itself."""
         return Path(location)
 
 

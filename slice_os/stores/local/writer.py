@@ -40,7 +40,8 @@ LOOK_SECONDS = 0.25
 class LocalWriter:
     """The one writer of a local store; made by `LocalStore.writer`.
 
-    What is complete is committed every two seconds, also while nothing is written.
+    What is complete is committed every two seconds, also while nothing is written. The
+    methods are those of `Writer`.
     """
 
     retries = 0
@@ -74,9 +75,8 @@ class LocalWriter:
     def write(self, part: DocumentPart) -> Sequence[Rejection]:
         """Store the next part of a document; see `Writer.write`. Nothing is ever rejected.
 
-        Raises:
-            StoreError: if the disk fails, for instance because it is full; complete documents
-                stay.
+        Raises a `StoreError` if the disk fails, for instance because it is full; complete documents
+        stay.
         """
         with self._acting():
             if self._document is None:
@@ -93,16 +93,13 @@ class LocalWriter:
         return ()
 
     def flush(self) -> Sequence[Rejection]:
-        """Does nothing: the next commit stores what is complete."""
-        return ()
+        return ()  # the next commit stores what is complete
 
     def delete(self, doc_ids: Iterable[str]) -> int:
-        """Delete documents with all their passages; returns how many were found."""
         with self._acting(changes=True):
             return sum(self._delete(doc_id) for doc_id in doc_ids)
 
     def assign(self, doc_ids: Iterable[str], source: str) -> None:
-        """Note that documents come from another source; see `Writer.assign`."""
         with self._acting(changes=True):
             for doc_id in doc_ids:
                 statement = "SELECT id FROM documents WHERE doc_id = ?"
@@ -114,12 +111,10 @@ class LocalWriter:
                         seal(self._connection, "documents", key)
 
     def finish_source(self, source: str, signature: str) -> None:
-        """Note that a source has been read to its end; see `Writer.finish_source`."""
         with self._acting(changes=True):
             note_source(self._connection, source, signature)
 
     def forget_source(self, source: str) -> None:
-        """Delete what is noted about a source; see `Writer.forget_source`."""
         with self._acting(changes=True):
             note_source(self._connection, source, None)
 

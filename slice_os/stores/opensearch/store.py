@@ -32,7 +32,7 @@ from slice_os.stores.opensearch.search.searches import PASSAGES
 from slice_os.stores.opensearch.search.server_flows import ServerFlows
 from slice_os.stores.opensearch.server.answers import retrying
 from slice_os.stores.opensearch.server.connection import IndexHandle, parse_location
-from slice_os.stores.opensearch.versions.making import create_first
+from slice_os.stores.opensearch.versions.manage import create_first
 from slice_os.stores.protocol import (
     WHOLE,
     Backend,
@@ -55,7 +55,7 @@ class OpenSearchStore:
     The index proposes passages by span vectors and by BM25; every proposed passage is then
     scored exactly over all its spans from its stored token vectors, where they are: by a script on
     the server. In an index small enough, every passage is scored. If the server may not run
-    scripts, the token vectors are fetched and scored here.
+    scripts, the token vectors are fetched and scored here. Methods are those of `Store`.
 
     Args:
         client: your own, or one that `parse_location` makes.
@@ -77,7 +77,6 @@ class OpenSearchStore:
         self._driver = Driver(client, alias.location)
 
     def check_encoder(self, card: ModelCard) -> None:
-        """Raise an `EncoderMismatchError` on another encoder than the index's."""
         self.settings.encoder.check_made(self.handle.location, card)
 
     @classmethod
@@ -104,7 +103,6 @@ class OpenSearchStore:
         return cls(client, name)
 
     def info(self) -> StoreInfo:
-        """Counts and encoder; see `Store.info`."""
         return StoreInfo(
             location=self.handle.location,
             schema_version=SCHEMA_VERSION,
@@ -121,26 +119,21 @@ class OpenSearchStore:
         return writing(self.handle, self.settings, part)
 
     def find_documents(self, doc_ids: Iterable[str]) -> dict[str, StoredDocument]:
-        """Those of the documents that are stored, refreshed or not."""
         records = find_records(self.handle, list(map(document_key, doc_ids)))
         return {one["doc_id"]: StoredDocument(one["source"], one["fingerprint"]) for one in records}
 
     @retrying
     def document_ids(self, *sources: str) -> set[str]:
-        """Ids of the documents that came from one of the sources."""
         return {entry.id for entry in listing.list_documents(self.handle, sources)}
 
     def source_signatures(self, sources: Iterable[str]) -> dict[str, str]:
-        """The signatures under which sources were last read; those never read are missing."""
         records = find_records(self.handle, list(map(source_key, sources)))
         return {record["source"]: record["signature"] for record in records}
 
     def list_documents(self, after: str = "") -> Iterator[DocumentEntry]:
-        """The documents whose ids come after one, by id."""
         return listing.list_documents(self.handle, after=after)
 
     def list_sources(self) -> Iterator[SourceEntry]:
-        """All sources that have documents, by name."""
         return listing.list_sources(self.handle)
 
     def document_text(self, doc_id: str) -> str | None:
@@ -169,27 +162,21 @@ class OpenSearchStore:
         }
 
     def fields(self) -> dict[str, str]:
-        """The metadata fields and their kinds; see `Store.fields`."""
         return listing.field_kinds(self.handle)
 
     def field_values(self, field: str, limit: int | None) -> list[FieldValue]:
-        """The most frequent values of a field; see `Store.field_values`."""
         return listing.values_of(self.handle, field, limit)
 
     def best_passages(self, query: Query, wanted: SearchOptions) -> BestPassages | None:
-        """The best passages, scored by the server; None if the server cannot."""
         return self._driver.run(self._server.best_passages(query, wanted))
 
     def rank(self, query: Query, num_candidates: int) -> ScoredCandidates:
-        """The ``num_candidates`` best passages by span vector, and by BM25, scored exactly."""
         return self._driver.run(self._server.rank(query, num_candidates))
 
     def rank_fused(self, query: Query, num_candidates: int) -> tuple[ScoredCandidates, FloatArray]:
-        """The passages that the server's own fusion ranks first, and its scores."""
         return self._driver.run(self._server.rank_fused(query, num_candidates))
 
     def scan(self, query: Query, threshold: float, exhaustive: bool) -> Iterator[ScoredCandidates]:
-        """Passages with a span at or above the threshold; see `Store.scan`."""
         return self._driver.stream(self._server.scan(query, threshold, exhaustive))
 
     def can_fuse(self) -> bool:
@@ -206,7 +193,6 @@ class OpenSearchStore:
         return self._driver.run(self._server.find_engine(query))
 
     def close(self) -> None:
-        """Close the client."""
         self.handle.client.close()
 
     def _passages(self, doc_id: str, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -224,21 +210,17 @@ class OpenSearchBackend(Backend):
     """Stores at ``http(s)://[user@]host[:port]/index``."""
 
     def exists(self, location: str) -> bool:
-        """Whether there is an index, or an alias of one."""
         return find_index(IndexHandle.at(location)) is not None
 
     def open(self, location: str) -> Store:
-        """Open the index; see `OpenSearchStore`."""
         handle = IndexHandle.at(location)
         return OpenSearchStore(handle.client, handle.name, handle.location)
 
     def create(self, location: str, new: NewStore) -> None:
-        """Make the first index of an alias; see `create_first`."""
         options = new.options if isinstance(new.options, IndexOptions) else IndexOptions()
         create_first(IndexHandle.at(location), options, new.card, new.max_pieces, new.projection)
 
     def login(self, location: str) -> str | None:
-        """The user in the address, if there is one."""
         connection = parse_location(location)
         return f"{connection.user} at {connection.url}" if connection.user else None
 

@@ -69,17 +69,11 @@ def _action(owner: int, *lines: dict[str, Any]) -> Action:
 
 
 class BulkSender:
-    """Sends actions to one index, while the caller goes on encoding.
+    """Sends actions to one concrete index, while the caller goes on encoding.
 
-    An item refused with 429 or 5xx is sent again after a pause that doubles and varies; so is a
-    request without an answer. What the index refuses for good is an outcome.
-
-    Args:
-        handle: of a concrete index.
-        limit: seconds to keep trying while the server takes nothing; `retry_limit` by default.
-
-    Attributes:
-        retries: chunks sent again, whole or in part.
+    An item refused with 429 or 5xx is sent again after a pause that doubles and varies, for as many
+    seconds as the limit says; so is a request without an answer. What the index refuses for good is
+    an outcome. Retries count chunks sent again, whole or in part.
     """
 
     def __init__(self, handle: IndexHandle, limit: float | None = None) -> None:
@@ -104,8 +98,7 @@ class BulkSender:
     def outcomes(self, wait: bool = False) -> Iterator[Outcome]:
         """The outcomes of actions since the last call.
 
-        Args:
-            wait: send all that is queued, also meanwhile, and wait until it is answered.
+        To wait is to send all that is queued, also meanwhile, and to wait until it is answered.
 
         Raises a `StoreError` if a chunk could not be sent at all.
         """

@@ -39,13 +39,10 @@ class Held:
 
 
 class Lease:
-    """A right that one process at a time has.
+    """A right that one process at a time has; it is ``lost`` if another process has taken over.
 
     A process that sees the record unchanged for long enough takes it over. So no clocks are
     compared, and it does not matter on which machine or in which container the holder is.
-
-    Attributes:
-        lost: whether another process has taken over.
     """
 
     def __init__(self, handle: IndexHandle, key: str) -> None:
@@ -143,10 +140,9 @@ def read_leases(handle: IndexHandle, keys: Sequence[str]) -> list[Held]:
 def watch(handle: IndexHandle, keys: Sequence[str]) -> tuple[list[Held], list[Held]]:
     """Tell the leases of running processes from those of processes that were killed.
 
-    Returns:
-        Live ones: those that were taken, or rewritten twice, meanwhile; watching ends with the
-        first, as a process that was killed may have sent one last rewrite before. If there are
-        none, also the expired ones, which stayed as they were for long enough.
+    Returns the live ones: those that were taken, or rewritten twice, meanwhile; watching ends with
+    the first, as a process that was killed may have sent one last rewrite before. If there are
+    none, also the expired ones, which stayed as they were for long enough.
     """
     held = read_leases(handle, keys)
     holders = {lease.signature for lease in held}

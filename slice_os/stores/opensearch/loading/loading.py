@@ -54,13 +54,9 @@ WAIT_SECONDS = 45.0
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """Disk space of the primary shards of an index.
+    """Disk space of the primary shards of an index, and the writes since it was made.
 
-    Attributes:
-        size_bytes: everything.
-        stored_bytes: stored fields: texts, records, and the second copies.
-        largest_shard: size of the largest one, in bytes.
-        writes: number of writes since the index was made.
+    Stored fields are texts, records, and the second copies.
     """
 
     size_bytes: int
@@ -151,10 +147,8 @@ SavedSettings: TypeAlias = dict[str, Any]
 class LoadNote:
     """A note for the next process: a load is in progress, or was interrupted.
 
-    Attributes:
-        restore: settings of the index before the load; empty if they are restored already.
-        parts: number of parts that the sources are divided into.
-        interrupted: whether passages of incomplete documents may have been left behind.
+    It has the settings before the load, empty if they are restored already, into how many parts the
+    sources are divided, and whether passages of incomplete documents may have been left behind.
     """
 
     restore: SavedSettings
@@ -183,9 +177,8 @@ def loading(handle: IndexHandle, part: WorkShare = WHOLE) -> Iterator[Lease]:
     left behind is deleted by the last of them, when all have had the chance to complete it. It also
     merges the index if that frees much space; see `drop_copies`.
 
-    Raises:
-        StoreError: if another process is writing the same part, or a part of another division; at
-            the end, if the index was deleted meanwhile.
+    Raises a `StoreError` if another process is writing the same part, or a part of another
+    division; at the end, if the index was deleted meanwhile.
     """
     lease = _admitted(handle, part)
     try:

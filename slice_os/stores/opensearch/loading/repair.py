@@ -19,10 +19,7 @@ from slice_os.stores.opensearch.server.connection import IndexHandle
 class Fault:
     """A document whose passages do not match its record.
 
-    Attributes:
-        doc_id: of the document.
-        expected: number of passages in its record; 0 if it has none.
-        ordinals: of the passages that exist.
+    Its record expects so many, 0 if it has none; ordinals are of the passages that exist.
     """
 
     doc_id: str

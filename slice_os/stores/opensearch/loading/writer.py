@@ -45,8 +45,8 @@ def writing(
 
     Changes are searchable when the last process that loads the index has ended.
 
-    Raises:
-        StoreError: if another process is writing the same part, or a part of another division.
+    Raises a `StoreError` if another process is writing the same part, or a part of another
+    division.
     """
     with loading(handle, part) as lease, writing_in_load(handle, settings, lease.check) as writer:
         yield writer
@@ -68,16 +68,11 @@ def writing_in_load(
 
 @dataclass(slots=True)
 class _Open:
-    """A document in progress.
+    """A document in progress: the passages of an earlier version, and those queued so far.
 
-    Attributes:
-        former: number of passages of an earlier version.
-        reason: why the index rejects it; empty if it does not.
-        passages: number of passages queued so far.
-        position: end of the last of them.
-        whole: whether all passages are queued.
-        recorded: whether its record is queued.
-        unanswered: number of queued actions without an answer.
+    The reason is why the index rejects it; empty if it does not. The position is the end of the
+    last passage. It is whole once all passages are queued, and then recorded; some actions are
+    unanswered.
     """
 
     document: Document
@@ -96,7 +91,7 @@ class OpenSearchWriter:
     A document counts by its record. First the record of an earlier version is deleted, then the
     new passages are written, under ids that the next run would use again, and the new record
     follows once all of them are stored. So whatever happens, the passages of a record exist, and
-    passages without a record can be deleted.
+    passages without a record can be deleted. Methods are those of `Writer`.
     """
 
     def __init__(
@@ -122,11 +117,9 @@ class OpenSearchWriter:
 
     @property
     def retries(self) -> int:
-        """Requests that had to be sent again."""
         return self._sender.retries
 
     def write(self, part: DocumentPart) -> Sequence[Rejection]:
-        """Store the next part of a document; see `Writer.write`."""
         self._check()
         begins = self._parts[-1].last if self._parts else self._current is None
         if begins:
@@ -140,13 +133,11 @@ class OpenSearchWriter:
         return self._take_rejections()
 
     def flush(self) -> Sequence[Rejection]:
-        """Wait until everything written is stored; see `Writer.flush`."""
         self._check()
         self._wait()
         return self._take_rejections()
 
     def delete(self, doc_ids: Iterable[str]) -> int:
-        """Delete documents with all their passages; returns how many were found."""
         deleted = 0
         for batch in self._settled(doc_ids):
             former = self._withdraw(batch)
@@ -156,14 +147,12 @@ class OpenSearchWriter:
         return deleted
 
     def assign(self, doc_ids: Iterable[str], source: str) -> None:
-        """Note that documents come from another source; see `Writer.assign`."""
         fields = {"source": source}
         for batch in self._settled(doc_ids):
             keys = map(document_key, batch)
             self._sender.deliver([update_action(NOBODY, key, fields) for key in keys])
 
     def finish_source(self, source: str, signature: str) -> None:
-        """Note that a source has been read; see `Writer.finish_source`."""
         self._queue_parts()
         waiting = {n for n, state in self._open.items() if state.document.source == source}
         record = {"kind": "source", "source": source, "signature": signature}
@@ -171,7 +160,6 @@ class OpenSearchWriter:
         self._finish_sources()
 
     def forget_source(self, source: str) -> None:
-        """Delete what an earlier writer noted about a source; see `Writer.forget_source`."""
         self._check()
         self._sender.deliver([delete_action(NOBODY, source_key(source))])
 

@@ -99,16 +99,11 @@ def unpack(encoded: str, start: int, end: int, metadata: Metadata) -> EncodedPas
 
 
 def index_vectors(vectors: FloatArray, settings: IndexSettings) -> npt.NDArray[Any]:
-    """Unit vectors as stored in the index's ``vec`` field: projected, then quantised.
+    """``(n, dimension)`` unit rows as the field ``vec`` has them: projected, then quantised.
 
     Cosine ignores lengths, so each byte vector can have its own scale.
 
-    Args:
-        vectors: ``(n, dimension)`` unit rows.
-        settings: of the index.
-
-    Returns:
-        ``(n, settings.dimensions)`` int8 or float32.
+    Returns ``(n, settings.dimensions)`` int8 or float32.
     """
     if settings.projection is not None:
         vectors = vectors @ settings.projection[: settings.dimensions].T
@@ -137,14 +132,9 @@ def source_key(source: str) -> str:
 def passage_source(
     document: Document, ordinal: int, passage: EncodedPassage, gap: str, settings: IndexSettings
 ) -> dict[str, Any]:
-    """The record of a passage.
+    """The record of a passage by its number in the document, from 0.
 
-    Args:
-        document: that it belongs to.
-        ordinal: its number in the document, from 0.
-        passage: the passage.
-        gap: the text between the previous passage and this one, to restore the document's.
-        settings: of the index.
+    The gap is the text between the previous passage and this one, to restore the document's.
     """
     stored = stored_form(passage)
     return {

@@ -96,8 +96,8 @@ def choose(
 ) -> IndexSettings:
     """The settings of a new index.
 
-    Raises:
-        InputError: on more dimensions than the encoder has, or fewer if it has no projection.
+    Raises an `InputError` on more dimensions than the encoder has, or fewer if it has no
+    projection.
     """
     full = card.dimension
     dimensions = options.truncate_dim or (full if projection is None else full // 4)

@@ -64,8 +64,7 @@ class SpanPolicy:
     def select(self, vectors: FloatArray, layout: SpanLayout, max_words: int) -> IntArray:
         """The spans of a passage that this policy selects.
 
-        Returns:
-            ``(n_spans, 2)`` rows of first word and one past the last, by position.
+        Returns ``(n_spans, 2)`` rows of first word and one past the last, by position.
         """
         n_words = len(layout.first)
         if self.kind == "all":
@@ -77,12 +76,9 @@ class SpanPolicy:
 
 
 def span_vectors(vectors: FloatArray, layout: SpanLayout, spans: IntArray) -> FloatArray:
-    """Unit mean vectors of spans.
+    """Unit mean vectors of ``(n_spans, 2)`` spans: rows of first word and one past the last.
 
-    Args:
-        vectors: ``(n_pieces, dimension)`` token vectors.
-        layout: the words over these pieces.
-        spans: ``(n_spans, 2)`` rows of first word and one past the last.
+    The layout has the words over the ``(n_pieces, dimension)`` token vectors.
     """
     sums = np.zeros((len(vectors) + 1, vectors.shape[1]), dtype=np.float64)
     np.cumsum(vectors, axis=0, out=sums[1:])

@@ -198,8 +198,8 @@ class SearchFlows:
 def resolve(name: str, location: str) -> Flow[Index | None]:
     """The index of that name, or the one behind an alias of that name; None if there is neither.
 
-    Raises:
-        StoreError: if the alias stands for several indices, or slice-os did not make the index.
+    Raises a `StoreError` if the alias stands for several indices, or slice-os did not make the
+    index.
     """
     try:
         found = yield Call("indices.get_mapping", {"index": name})

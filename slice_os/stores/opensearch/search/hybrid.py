@@ -54,8 +54,7 @@ def bodies(query: Query, settings: IndexSettings, num_candidates: int) -> list[B
 def scores(answers: Sequence[Answer], ids: Sequence[str]) -> FloatArray:
     """The server's scores of passages, from one answer per phrase.
 
-    Returns:
-        ``(n_phrases, n_passages)``, ``-inf`` if a phrase's answer lacks the passage.
+    Returns ``(n_phrases, n_passages)``, ``-inf`` if a phrase's answer lacks the passage.
     """
     by_id = [{id_of(hit): hit["_score"] for hit in answer["hits"]["hits"]} for answer in answers]
     rows = [[found.get(key, -np.inf) for key in ids] for found in by_id]

@@ -23,8 +23,8 @@ from slice_os.stores.protocol import DocumentEntry, FieldValue, SourceEntry
 def find_index(handle: IndexHandle) -> Index | None:
     """The index of that name, or the one behind an alias of that name; None if there is neither.
 
-    Raises:
-        StoreError: if the alias stands for several indices, or slice-os did not make the index.
+    Raises a `StoreError` if the alias stands for several indices, or slice-os did not make the
+    index.
     """
     return Driver(handle.client, handle.location).run(flows.resolve(handle.name, handle.location))
 

@@ -50,8 +50,8 @@ Ask = Callable[[Sequence[Body]], Flow[list[Answer]]]
 def resolve_where(index: str, location: str, where: Where, ask: Ask) -> Flow[Where]:
     """The conditions as the index compares its fields.
 
-    Raises:
-        InputError: if there is no such field, or it has no values that a condition could compare.
+    Raises an `InputError` if there is no such field, or it has no values that a condition could
+    compare.
     """
     if all(condition.kind for condition in where):
         return where

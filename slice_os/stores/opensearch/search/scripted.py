@@ -44,13 +44,10 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class ScriptEngine:
-    """An engine that runs the scripts, and how much work suits it.
+    """An engine that runs the scripts in a language, and how much work suits it.
 
-    Attributes:
-        lang: of the scripts.
-        exhaustive_pieces: token vectors per shard up to which scoring every passage is as quick
-            as finding candidates first.
-        scan_phrases: phrases up to which a scan is left to the server.
+    Up to so many exhaustive token vectors per shard, scoring every passage is as quick as finding
+    candidates first; up to so many phrases, a scan is left to the server.
     """
 
     lang: str
@@ -139,15 +136,9 @@ def best(
     weights: Weights,
     span: tuple[int, int],
 ) -> Body:
-    """The best passages for one phrase, each with its text and its best span.
+    """The best passages for the phrase in a row, of those that a filter admits, and their spans.
 
-    Args:
-        query: what to look for.
-        row: the phrase's row in the query.
-        passages: the filter for those to score.
-        engine: that runs the scripts.
-        weights: of cosine and BM25.
-        span: hits to skip, and hits to return.
+    The span is hits to skip, and hits to return; the weights are of cosine and BM25.
     """
     vector = query.phrases.vectors[row]
     scored = searches.scored(passages, [query.phrases.texts[row]])
@@ -252,14 +243,9 @@ def check_scripts(answers: Sequence[Answer], location: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RankedHit:
-    """A hit of `best`.
+    """A hit of `best`, as the server returned it, for the phrase in a row of the query.
 
-    Attributes:
-        row: the phrase's row in the query.
-        place: document and ordinal of the passage.
-        bm25: of the passage for the phrase.
-        score: BM25 and the best cosine, fused.
-        hit: as the server returned it.
+    The place is document and ordinal of the passage; the score fuses BM25 and the best cosine.
     """
 
     row: int

@@ -22,7 +22,7 @@ from slice_os.query.query import Query
 from slice_os.stores.candidates import BestPassages, ScoredCandidates, ScoredPassage, best_columns
 from slice_os.stores.opensearch.search import hybrid, scripted, searches
 from slice_os.stores.opensearch.search.exchange import LIST_PLUGINS, Flow, Stream
-from slice_os.stores.opensearch.search.flows import SearchFlows
+from slice_os.stores.opensearch.search.flows import SearchFlows, all_hits, at_point
 from slice_os.stores.opensearch.search.scripted import (
     NATIVE,
     PAINLESS,
@@ -34,7 +34,6 @@ from slice_os.stores.opensearch.search.scripted import (
     best_engine,
 )
 from slice_os.stores.opensearch.search.searches import Answer, Body
-from slice_os.stores.opensearch.search.server_scan import ServerScan
 
 # Scoring costs little, so as many passages by vector are scored as have that many token vectors.
 # Where passages are short, as turns of dialogues are, many are alike: the most are scored, and the
@@ -44,6 +43,12 @@ MOST_NEAREST = 2_000
 # For how many passages the graph is explored at least; benchmarks/server_search.py measures it.
 DEPTH = 1_000
 DEPTH_FOR_SHORT = 4_000
+# What a script computes in single precision may be that far below the exact cosine.
+PRECISION = 3e-4
+# Passages times phrases of a slice of a scan, so that no request takes long.
+SLICE_PASSAGES = 8_000
+# Of one point in time, by default.
+MAX_SLICES = 1_024
 
 T = TypeVar("T")
 
@@ -69,11 +74,23 @@ class ServerFlows(SearchFlows):
     def scan(self, query: Query, threshold: float, exhaustive: bool) -> Stream[ScoredCandidates]:
         """Passages with a span at or above the threshold; see `Store.scan`."""
         query = yield from self.filtered(query)
-        there = yield from self._scoring(query, partial(self._begin_scan, query, threshold))
+        there = yield from self._scoring(query, partial(self._begin_scan, query))
         if there is None:
             yield from super().scan(query, threshold, exhaustive)
-        else:
-            yield from (there.everything() if exhaustive else there.proposed())
+            return
+        engine, best, passages = there
+        # Only passages that have a hit are fetched.
+        scan = partial(scripted.scan, query, engine=engine, threshold=threshold - PRECISION)
+        fetch = partial(self.fetch_above, query=query, threshold=threshold, best=best)
+        if exhaustive:
+            yield from self._scan_slices(query, passages, scan, fetch)
+            return
+        ids = yield from self.near(query, threshold)
+        hits: list[Answer] = []
+        for some in searches.pieces(ids, scripted.LARGEST_ANSWER):
+            (answer,) = yield from self.msearch([scan(searches.by_id(some))], query)
+            hits += answer["hits"]["hits"]
+        yield from fetch(searches.in_stored_order(hits))
 
     def _scoring(
         self, query: Query, search: Callable[[ScriptEngine], Flow[T | None]]
@@ -268,16 +285,36 @@ class ServerFlows(SearchFlows):
         return best
 
     def _begin_scan(
-        self, query: Query, threshold: float, engine: ScriptEngine
-    ) -> Flow[ServerScan | None]:
-        """The scan, once the script has been tried; None if there are too many phrases for it."""
+        self, query: Query, engine: ScriptEngine
+    ) -> Flow[tuple[ScriptEngine, FloatArray, int] | None]:
+        """The engine, which was tried, best BM25s and passages; None for too many phrases."""
         if len(query.phrases.texts) > engine.scan_phrases:
             return None
         trial = scripted.scan(query, searches.by_id(["none"]), engine, 0.0)
         bodies = [scripted.count(query.where), trial, *searches.best(query)]
         head, _, *found = yield from self._scripted(bodies, query)
-        best = searches.best_bm25(found)
-        return ServerScan(self, query, threshold, engine, best, scripted.counted(head))
+        return engine, searches.best_bm25(found), scripted.counted(head)
+
+    def _scan_slices(
+        self,
+        query: Query,
+        passages: int,
+        scan: Callable[[Body], Body],
+        fetch: Callable[..., Stream[ScoredCandidates]],
+    ) -> Stream[ScoredCandidates]:
+        """Every passage that the query admits, in slices of one state of the index."""
+
+        def walk(point: str) -> Stream[ScoredCandidates]:
+            hits: list[Answer] = []
+            slices = passages * len(query.phrases.texts) // SLICE_PASSAGES
+            slices = min(max(1, slices), MAX_SLICES)
+            body = scan(searches.admitted(query.where))
+            for number in range(slices):
+                part = {"slice": {"id": number, "max": slices}} if slices > 1 else {}
+                hits += yield from all_hits(point, body | part)
+            yield from fetch(searches.in_stored_order(hits), point=point)
+
+        yield from at_point(self.index.name, walk)
 
     def _load(self, query: Query, hits: Mapping[str, RankedHit]) -> Flow[tuple[ScoredPassage, ...]]:
         """The passages of hits, with the token vectors of those that came without."""

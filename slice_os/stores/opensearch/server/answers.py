@@ -27,9 +27,8 @@ def complete(answer: Any, location: str, *needed: str) -> Any:
 
     ``needed`` are names that the answer must have.
 
-    Raises:
-        UnavailableError: if shards failed, if the server ran out of time, or if something else
-            than OpenSearch answered.
+    Raises an `UnavailableError` if shards failed, if the server ran out of time, or if something
+    else than OpenSearch answered.
     """
     if needed and not (isinstance(answer, Mapping) and answer.keys() >= set(needed)):
         raise UnavailableError(
@@ -56,8 +55,7 @@ def complete(answer: Any, location: str, *needed: str) -> Any:
 def explain(error: exceptions.OpenSearchException, location: str) -> StoreError:
     """A client's exception as one line that says what to do, without secrets.
 
-    Returns:
-        An `UnavailableError` if the trouble may pass, a `NotFoundError` on status 404.
+    Returns an `UnavailableError` if the trouble may pass, a `NotFoundError` on status 404.
     """
     if isinstance(error, exceptions.AuthenticationException):
         return StoreError(

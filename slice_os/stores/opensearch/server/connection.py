@@ -37,17 +37,10 @@ logger = logging.getLogger("slice_os")
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """The address of an index, and a login.
+    """The address of an index, and a login: a user and password, or a bearer token, or neither.
 
-    Attributes:
-        url: scheme, host and port.
-        index: name of the index or alias.
-        user: for basic authentication.
-        password: for basic authentication.
-        token: a bearer token, instead of user and password.
-        files: for TLS, by the names of `TLS_FILES`.
-        aws_region: sign requests with AWS SigV4 for this region.
-        aws_service: ``es``, or ``aoss`` for OpenSearch Serverless.
+    Files are for TLS, by the names of `TLS_FILES`. With an AWS region, requests are signed with
+    SigV4 for it; the service is ``es``, or ``aoss`` for OpenSearch Serverless.
     """
 
     url: str

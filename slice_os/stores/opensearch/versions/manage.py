@@ -1,47 +1,56 @@
-"""The versions of an index: describing, swapping, deleting and repairing them."""
+"""The versions of an index: making, describing, swapping, deleting and repairing them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
 from itertools import compress
 from typing import Any
 
+import orjson
+
+from slice_os.arrays import FloatArray
+from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import InputError, StoreError
-from slice_os.stores.opensearch.loading.loading import RESTORE
+from slice_os.stores.opensearch.loading.bulk import Action, BulkSender, index_action
+from slice_os.stores.opensearch.loading.lease import gate
+from slice_os.stores.opensearch.loading.loading import RESTORE, leased, loading
 from slice_os.stores.opensearch.loading.repair import Fault, delete_keys
 from slice_os.stores.opensearch.schema import indices
-from slice_os.stores.opensearch.schema.indices import UNFINISHED
-from slice_os.stores.opensearch.schema.records import document_key, passage_key, source_key
+from slice_os.stores.opensearch.schema.indices import UNFINISHED, Index
+from slice_os.stores.opensearch.schema.records import (
+    document_key,
+    pack,
+    passage_key,
+    source_key,
+    span_entries,
+    stored_form,
+    unpack,
+)
 from slice_os.stores.opensearch.schema.settings import (
     FIELD_TYPES,
     IndexOptions,
     IndexSettings,
+    choose,
     noted,
     settings_of,
 )
 from slice_os.stores.opensearch.schema.span_policy import SpanPolicy
-from slice_os.stores.opensearch.search.listing import count, find_index, find_records
-from slice_os.stores.opensearch.server.answers import no_index
-from slice_os.stores.opensearch.server.connection import IndexHandle
+from slice_os.stores.opensearch.search.listing import PAGE, count, find_index, find_records, hits
+from slice_os.stores.opensearch.search.searches import STORED_ORDER, WALK_PASSAGES, Answer, Body
+from slice_os.stores.opensearch.server.answers import no_index, retrying
+from slice_os.stores.opensearch.server.connection import IndexHandle, check_name
 
 
 @dataclass(frozen=True, slots=True)
 class IndexVersion:
-    """One index of an alias.
+    """One index of an alias: what it holds, and what it was made with.
 
-    Attributes:
-        index: its name.
-        current: whether the alias stands for it.
-        unfinished: whether the reindex that makes it has not finished.
-        loading: whether a load is in progress, or was interrupted; the next load repairs that.
-        documents: number of documents.
-        passages: number of passages.
-        pieces: number of token vectors.
-        size_bytes: disk space of its primary shards.
-        settings: what it was made with.
-        options: those that would make an index like it.
-        refresh_interval: how often changes become searchable; None for the default.
+    It is current if the alias stands for it, and unfinished if the reindex that makes it has not
+    finished. A load may be in progress, or was interrupted; the next load repairs that. The size is
+    disk space of its primary shards. The options would make an index like it. Changes become
+    searchable at the refresh interval; None for the default.
     """
 
     index: str
@@ -119,8 +128,7 @@ def describe(handle: IndexHandle, current: bool = True) -> IndexVersion:
 def swap(handle: IndexHandle, index: str | None = None) -> tuple[IndexVersion, list[str]]:
     """Let the alias stand for another version, or the newest finished one, in one step.
 
-    Returns:
-        The version, and the names of those the alias stood for before.
+    Returns the version, and the names of those the alias stood for before.
 
     Raises:
         InputError: if there is no such version, or it is unfinished.
@@ -185,8 +193,7 @@ def check_options(handle: IndexHandle, wanted: Mapping[str, Any]) -> None:
 
     ``wanted`` are `IndexOptions` by name; ``fields`` may be a part of the index's.
 
-    Raises:
-        StoreError: naming the first that differs.
+    Raises a `StoreError`, naming the first that differs.
     """
     index = find_index(handle)
     if index is None or not wanted:
@@ -225,3 +232,148 @@ def _declared(properties: dict[str, Any]) -> dict[str, str]:
         for name, field in properties.items()
         if field.get("type") in FIELD_TYPES and not field.keys() & {"ignore_above", "fields"}
     }
+
+
+@retrying
+def create_first(
+    handle: IndexHandle,
+    options: IndexOptions,
+    card: ModelCard,
+    max_pieces: int,
+    projection: FloatArray | None = None,
+) -> Index:
+    """Make an index and let the alias stand for it; if another process does, wait for that.
+
+    What a process that was killed has left unfinished is completed.
+
+    Raises:
+        InputError: on options that do not fit the encoder.
+        StoreError: if the alias stands for an index with other settings.
+    """
+    check_name(handle.name)
+    settings = choose(options, card, max_pieces, projection)
+    there = indices.find_versions(handle)
+    if not there:
+        try:
+            indices.make_version(handle, (), options, settings)
+        except StoreError:
+            # Of several processes, the server lets one make it.
+            if not indices.find_versions(handle):
+                raise
+        there = indices.find_versions(handle)
+    newest = max(there)
+    # Only one process at a time goes on, and the others find its index.
+    with gate(handle.named(newest)):
+        there = indices.find_versions(handle)
+        for name, version in there.items():
+            if handle.name in version["aliases"]:
+                if _has(version, settings):
+                    return Index(name, settings)
+                raise StoreError(
+                    f"{handle.location}: {name} is there already, made with another encoder or "
+                    "other options; use the same ones, or choose another name"
+                )
+        unfinished = UNFINISHED in noted(there[max(there)]["mappings"])
+        if newest == max(there) and unfinished and _has(there[newest], settings):
+            indices.write_projection(handle.named(newest), settings.projection)
+        else:
+            newest = indices.make_version(handle, there, options, settings).name
+        # An alias never stands for an index without its projection.
+        indices.finish(handle.named(newest))
+        handle.named(newest).ask(handle.client.indices.put_alias, name=handle.name)
+    return Index(newest, settings)
+
+
+def _has(version: dict[str, Any], settings: IndexSettings) -> bool:
+    meta = noted(version["mappings"])
+    return bool(meta | orjson.loads(orjson.dumps(settings.to_meta())) == meta)
+
+
+def reindex(
+    handle: IndexHandle,
+    changes: Mapping[str, Any],
+    *,
+    projection: FloatArray | None = None,
+    on_passage: Callable[[int, int], None] | None = None,
+) -> Index:
+    """Make the next version of an index; the alias stands for the old one until a swap.
+
+    Span vectors are regenerated from the stored token vectors. A version that an earlier run
+    left unfinished is deleted first. No other process can write to the old version meanwhile.
+
+    Args:
+        handle: of the alias.
+        changes: `IndexOptions` by name; ``fields`` are added to the existing ones.
+        projection: of the encoder, if the old version has none.
+        on_passage: called with how many passages are done, and how many there are.
+
+    Raises:
+        InputError: on options that do not fit the encoder.
+        StoreError: if there is no such index, if another process is writing to it, or if
+            OpenSearch rejects what is sent.
+    """
+    there = versions(handle)
+    source = find_index(handle)
+    if source is None:
+        raise StoreError(f"{handle.location}: stands for no index; run `slice-os index swap` first")
+    (version,) = (old for old in there if old.index == source.name)
+    fields = {**version.options.fields, **changes.get("fields", {})}
+    options = replace(version.options, **{**changes, "fields": fields})
+    made_with = source.settings
+    if made_with.projection is not None:
+        projection = made_with.projection
+    with leased(handle.named(source.name)) as lease:
+        drop(handle, [old.index for old in there if old.unfinished])
+        settings = choose(options, made_with.encoder, made_with.max_pieces, projection)
+        target = indices.make_version(handle, indices.find_versions(handle), options, settings)
+        _fill(handle.named(source.name), target, version.passages, on_passage)
+        lease.check()
+        indices.finish(handle.named(target.name))
+    return target
+
+
+def _fill(
+    source: IndexHandle,
+    target: Index,
+    passages: int,
+    on_passage: Callable[[int, int], None] | None,
+) -> None:
+    handle = source.named(target.name)
+    with loading(handle), closing(BulkSender(handle)) as sender:
+        for done, hit in enumerate(_stored(source), start=1):
+            sender.add(_copy(hit, target.settings))
+            _check(sender, handle, wait=False)
+            if on_passage is not None and done <= passages:
+                on_passage(done, passages)
+        _check(sender, handle, wait=True)
+
+
+def _stored(handle: IndexHandle) -> Iterator[Answer]:
+    """Everything in an index but the projection: passages, then the records that refer to them."""
+    handle.refresh()
+    kinds: list[tuple[str, Body]] = [
+        ("passage", {"sort": STORED_ORDER, "size": WALK_PASSAGES, "docvalue_fields": ["tokens"]}),
+        ("document", {"sort": [{"doc_id": "asc"}], "size": PAGE}),
+        ("source", {"sort": [{"source": "asc"}], "size": PAGE}),
+    ]
+    for kind, body in kinds:
+        yield from hits(handle, body | {"query": {"term": {"kind": kind}}})
+
+
+def _copy(hit: Answer, settings: IndexSettings) -> Action:
+    entry = hit["_source"]
+    if entry["kind"] != "passage":
+        return index_action(0, hit["_id"], entry)
+    stored = stored_form(unpack(hit["fields"]["tokens"][0], entry["start"], entry["end"], {}))
+    vectors = {
+        "n_pieces": len(stored.vectors),
+        "tokens": pack(stored, settings.encoder.max_words),
+        "spans": span_entries(stored, settings),
+    }
+    return index_action(0, hit["_id"], {**entry, **vectors})
+
+
+def _check(sender: BulkSender, handle: IndexHandle, wait: bool) -> None:
+    for outcome in sender.outcomes(wait):
+        if outcome.reason:
+            raise StoreError(f"{handle.location}: {handle.name} rejects it: {outcome.reason}")
