@@ -10,7 +10,7 @@ from random import Random
 import numpy as np
 
 from slice_os.text.words import find_words
-from slice_os.training.examples.placement import place
+from slice_os.training.prepared_sets import place
 from slice_os.training.record_types import Passage
 from slice_os.verifier.cross_encoder import AGAINST
 

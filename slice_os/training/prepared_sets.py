@@ -2,19 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
 from slice_os.datasets.decontamination import Decontamination, read_hashes
 from slice_os.errors import InputError
+from slice_os.text.sentences import sentence_ends
 from slice_os.training.config import DataConfig, TrainingConfig
 from slice_os.training.examples.formats import read_files
-from slice_os.training.examples.placement import context_sentences, place
 from slice_os.training.progress import Report, silent, tracked
 from slice_os.training.record_types import Pair, Passage, Record, Sense, Substitution
+
+_COMMA = re.compile(r",\s")
+_JOINTS = (", ", " ", " that ", " and ", ": ", ", ")
+_CONTINUATIONS = (", ", " ", ", ", " and ", " while ")
+_SENTENCE_WORDS = range(6, 25)
+_WITHIN = 0.65
+
+
+def context_sentences(passages: Iterable[Passage]) -> list[str]:
+    """The sentences of 6 to 24 words of some passages."""
+    sentences = (
+        passage.text[start:end].strip()
+        for passage in passages
+        for start, end in pairwise([0, *sentence_ends(passage.text)])
+    )
+    return [sentence for sentence in sentences if len(sentence.split()) in _SENTENCE_WORDS]
+
+
+def place(phrase: str, contexts: Sequence[str], rng: Random) -> Passage:
+    """A phrase inside other text: within a sentence two times in three, else as its own sentence.
+
+    Within a sentence it loses its capital and full stop; apart from that it stays verbatim.
+    """
+    sentence = rng.choice(contexts)
+    if rng.random() < _WITHIN:
+        return _within(phrase, sentence, contexts, rng)
+    body = phrase.strip()
+    if not body.endswith((".", "!", "?")):
+        body += "."
+    before = f"{sentence} " if rng.random() < 0.6 else ""
+    after = f" {rng.choice(contexts)}" if not before or rng.random() < 0.6 else ""
+    return Passage(before + body + after, len(before), len(before) + len(body))
+
+
+def _within(phrase: str, sentence: str, contexts: Sequence[str], rng: Random) -> Passage:
+    left, right = _split(sentence, rng)
+    if rng.random() < 0.5:
+        words = rng.choice(contexts).split()
+        left = f"{' '.join(words[-rng.randint(4, 12) :])} {left}".strip()
+    before = left + rng.choice(_JOINTS) if left else ""
+    body = _uncapitalised(phrase.strip()).rstrip(".!? ")
+    after = rng.choice(_CONTINUATIONS) + _uncapitalised(right) if right else "."
+    return Passage(before + body + after, len(before), len(before) + len(body))
+
+
+def _split(sentence: str, rng: Random) -> tuple[str, str]:
+    """A sentence in two parts, split at a comma if it has one, else often at its start or end."""
+    commas = [match.end() for match in _COMMA.finditer(sentence)]
+    if commas and rng.random() < 0.6:
+        cut = rng.choice(commas)
+        left, right = sentence[:cut], sentence[cut:]
+    else:
+        words = sentence.split()
+        border = rng.choice((0, len(words)))
+        count = border if rng.random() < 0.5 else rng.randint(0, len(words))
+        left, right = " ".join(words[:count]), " ".join(words[count:])
+    return left.rstrip(",.!? "), right.strip()
+
+
+def _uncapitalised(text: str) -> str:
+    """The text without its first capital, unless that is part of an acronym."""
+    first, _, _ = text.partition(" ")
+    if first[:1].isupper() and (first == "A" or first[1:2].islower()):
+        return text[:1].lower() + text[1:]
+    return text
 
 
 @dataclass(frozen=True, slots=True)

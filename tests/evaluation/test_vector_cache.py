@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from slice_os.cli import cli
-from slice_os.evaluation.encoders.vector_cache import STALE_SECONDS, VectorCache
+from slice_os.evaluation.encoders.vector_cache import VectorCache
 
 ENTRY = {"vectors": np.zeros(10_000, dtype=np.float32)}  # 40 kB
 
@@ -70,15 +70,13 @@ def test_stores_count_and_go_when_they_are_old(tmp_path: Path) -> None:
 
 
 def test_files_of_a_killed_process_are_deleted_when_they_are_old(tmp_path: Path) -> None:
-    cache = VectorCache(tmp_path)
+    cache = VectorCache(tmp_path, limit=100_000)
     fill(cache, range(1))
-    old, new = (tmp_path / "model-mean" / f"{name}.part" for name in ("old", "new"))
-    for part in (old, new):
-        part.write_bytes(b"x")
-    os.utime(old, (0, old.stat().st_mtime - 2 * STALE_SECONDS))
-    cache.usage()
-    assert not old.exists()
-    assert new.exists()
+    part = tmp_path / "model-mean" / ".half-written.npz"
+    part.write_bytes(bytes(70_000))
+    os.utime(part, (0, 0))
+    cache.store("model-mean", "1", "model", ENTRY)
+    assert keys_of(cache) == {0, 1}
 
 
 def work(folder: Path, first: int) -> int:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("torch", reason="training needs the extra `train`")
 
+from recipes.hard_negatives import mine_negatives
 from slice_os.datasets.decontamination import (
     Decontamination,
     read_hashes,
@@ -22,10 +23,8 @@ from slice_os.datasets.decontamination import (
 from slice_os.errors import InputError
 from slice_os.training.config import DataConfig, TrainingConfig, read_config
 from slice_os.training.examples.formats import FORMATS, read_files
-from slice_os.training.examples.negatives import mine_negatives
-from slice_os.training.examples.placement import context_sentences, place
 from slice_os.training.examples.wordnet import find_form, inflect
-from slice_os.training.prepared_sets import load_datasets
+from slice_os.training.prepared_sets import context_sentences, load_datasets, place
 from slice_os.training.record_types import Pair, Passage, Substitution, Triple
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"

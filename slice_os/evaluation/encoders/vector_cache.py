@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -20,6 +19,7 @@ from slice_os.arrays import FloatArray
 from slice_os.encoder.alignment import AlignedText
 from slice_os.evaluation.encoders.text_encoder import Cost, TextEncoder
 from slice_os.stores.local.files import folder_size
+from slice_os.tables.replacing import replacing
 
 NamedArrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
@@ -27,13 +27,10 @@ GIGABYTE = 1_000_000_000
 DEFAULT_LIMIT = 5 * GIGABYTE
 # A trim leaves this much of the limit, so that not every write starts another one.
 KEPT = 0.9
-# Half-written files of this age belong to a process that was killed.
-STALE_SECONDS = 86_400
-
 # A store that was used since then may be open in another process.
 OPEN_SECONDS = 3_600
 
-_ENTRY, _PART, _NAME, _STORES = ".npz", ".part", "encoder.txt", "stores"
+_ENTRY, _NAME, _STORES = ".npz", "encoder.txt", "stores"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,18 +82,12 @@ class VectorCache:
     def store(self, identity: str, key: str, encoder: str, arrays: NamedArrays) -> None:
         """Store an entry, then delete the least recently used ones if the cache is too large."""
         file = self._file(identity, key)
-        file.parent.mkdir(parents=True, exist_ok=True)
+        # A file that is only half written is an entry, too: of a killed process, it gets old.
+        with suppress(FileNotFoundError), replacing(file) as part:
+            np.savez(part, allow_pickle=False, **arrays)
         name = file.with_name(_NAME)
         if not name.exists():
             name.write_text(encoder, encoding="utf-8")
-        handle, part = tempfile.mkstemp(dir=file.parent, suffix=_PART)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                np.savez(stream, allow_pickle=False, **arrays)
-            Path(part).replace(file)
-        except BaseException:
-            Path(part).unlink(missing_ok=True)
-            raise
         self._unchecked += sum(array.nbytes for array in arrays.values())
         if self._unchecked >= self.limit / 50:
             self._trim()
@@ -140,9 +131,7 @@ class VectorCache:
         for file in folder.iterdir():
             with suppress(FileNotFoundError):
                 status = file.stat()
-                if file.suffix == _PART and status.st_mtime < time.time() - STALE_SECONDS:
-                    _delete(file)
-                elif folder == self.stores and file.is_dir():
+                if folder == self.stores and file.is_dir():
                     yield file, status.st_mtime, folder_size(file)
                 elif file.suffix == _ENTRY:
                     yield file, status.st_mtime, status.st_size
