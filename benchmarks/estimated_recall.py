@@ -113,8 +113,8 @@ def conversations(data: Path, corpus: Corpus) -> Iterator[tuple[str, Mapping[str
     said: dict[str, dict[str, list[list[int]]]] = {name: defaultdict(list) for name in INTENTS}
     with gzip.open(data / "multidogo" / "turn_level.jsonl.gz", "rt") as stream:
         for one in filter(lambda one: one["id"] in corpus, map(json.loads, stream)):
-            turns = corpus.turns(one["id"])
-            for told, turn in zip(one["turns"], turns, strict=True):
+            told_turns = [turn for turn in one["turns"] if turn["text"].strip()]
+            for told, turn in zip(told_turns, corpus.turns(one["id"]), strict=True):
                 for name in set(told["intent"].split("<div>")) & INTENTS.keys():
                     said[name][one["id"]].append([turn.start, turn.end])
     for name, phrase in INTENTS.items():

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
+from typing import TypeVar
 
 import numpy  # noqa: F401  the controller only finds a BLAS that is loaded
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 _held = Lock()
 
@@ -19,6 +24,15 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def on_all_cores(work: Callable[[T], R], parts: Iterable[T]) -> list[R]:
+    """The results of work on parts, in order; a single part needs no other thread."""
+    parts = list(parts)
+    if len(parts) < 2:
+        return list(map(work, parts))
+    with ThreadPoolExecutor(usable_cores()) as executor:
+        return list(executor.map(work, parts))
 
 
 @contextmanager

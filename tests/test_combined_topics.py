@@ -25,7 +25,10 @@ from slice_os.topics.files import parse_topic
 from slice_os.topics.labels import Label
 from slice_os.topics.learning import learn
 from slice_os.topics.matching import components, find_matches
+from slice_os.topics.run import mine_topics
 from slice_os.topics.table import topic_text
+from slice_os.verifier.bundled import BundledVerifier
+from slice_os.verifier.claims import Claim, Verdict
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "topics"
 CANCEL = Topic("cancel", ("I want to cancel my subscription", "please end my plan"), threshold=0.7)
@@ -303,6 +306,37 @@ def parts(draw: st.DrawFn) -> Part:
 
 some = st.lists(parts(), max_size=2).map(tuple)
 rules = st.builds(Combination, all=some, any=some, none=some).filter(lambda rule: rule.parts)
+
+
+def test_only_what_can_decide_is_verified(calls: Corpus) -> None:
+    plain = [replace(CANCEL, threshold=None), OFFER, Topic("storm", ("a storm hits the coast",))]
+    rules = [
+        Topic("unheard", combination=Combination(all=(Part("storm"),), none=(Part("offer"),))),
+        LOST,
+        Topic("both", combination=Combination(all=(Part("offer"), Part("cancel")))),
+        Topic("either", combination=Combination(any=(Part("offer"),), none=(Part("cancel"),))),
+        Topic("shared", combination=Combination(all=(Part("offer"),), per="who")),
+    ]
+    counting = Counting(calls.encoder)
+    counted = Corpus(calls.store, calls.encoder, verifier=counting)
+    for number in range(1, len(rules) + 1):
+        near: list[Hit] = []
+        hits = list(mine_topics(counted, plain, below=near.append))
+        everything, counting.claims = counting.claims, 0
+        expected = list(find_matches(hits, rules[:number], counted, near))
+        assert list(match_topics(counted, [*plain, *rules[:number]])) == expected
+        fewer, counting.claims = counting.claims, 0
+        assert fewer < everything if number == 1 else fewer <= everything
+
+
+class Counting(BundledVerifier):
+    """The bundled verifier, which counts what it reads."""
+
+    claims = 0
+
+    def check(self, claims: Sequence[Claim]) -> list[Verdict]:
+        self.claims += len(claims)
+        return super().check(claims)
 
 
 @settings(max_examples=150)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
 from typing import Any, Protocol, TypeAlias
 
 from slice_os.corpus import Corpus
@@ -63,8 +65,35 @@ def match_topics(
     if not plain:
         raise InputError("no combined topic; give one with all, any or none")
     near: list[Hit] = []
-    hits = list(mine_topics(corpus, plain, where=where, below=near.append, **options))
+    # Where topics compete for words, what no rule asks for may take them from another.
+    to_read = iter if options.get("exclusive") else partial(_decisive, topics, plain)
+    found = mine_topics(corpus, plain, where=where, below=near.append, to_read=to_read, **options)
+    hits = list(found)
     yield from find_matches(hits, topics, corpus, near, parse_where(where))
+
+
+def _decisive(
+    topics: Sequence[Topic], plain: Sequence[Topic], hits: Iterable[Hit]
+) -> Iterator[Hit]:
+    """The hits of phrases that combined topics need, document by document.
+
+    A document matches a topic only if it has, verified or not, a hit of each part of ``all`` and
+    of one of ``any``; hits of other topics decide nothing in it.
+    """
+    owners: dict[str, set[str]] = defaultdict(set)
+    for topic in plain:
+        for phrase in topic.all_phrases:
+            owners[phrase].add(topic.name)
+    for _, some in groupby(hits, key=lambda hit: hit.doc_id):
+        own = list(some)
+        said = {name for hit in own for name in owners[hit.phrase]}
+        needed: set[str] = set()
+        for one in filter(None, (topic.combination for topic in topics)):
+            has_all = said.issuperset(part.topic for part in one.all)
+            has_any = not one.any or not said.isdisjoint(part.topic for part in one.any)
+            if (has_all and has_any) or one.per not in (DOCUMENT, TURN):
+                needed.update(one.topics)
+        yield from (hit for hit in own if not needed.isdisjoint(owners[hit.phrase]))
 
 
 def find_matches(

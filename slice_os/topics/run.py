@@ -44,6 +44,7 @@ def mine_topics(
     verify: bool | None = None,
     labels: Sequence[Label] | None = None,
     below: Callable[[Hit], None] | None = None,
+    to_read: Callable[[Iterable[Hit]], Iterable[Hit]] = iter,
 ) -> Iterator[Hit]:
     """Every hit of every topic in a store, in one pass, by document, passage, topic and position.
 
@@ -51,7 +52,7 @@ def mine_topics(
     added to their own. With ``exclusive``, words count for the nearest topic alone. A topic's own
     verifier reads its hits, or else that of the corpus. What the labels reject is no hit again;
     without them, those in the folder of the store hold. ``below`` is called with each hit that
-    fails only for its probability.
+    fails only for its probability. ``to_read`` leaves out hits of phrases before they are verified.
 
     Raises an `InputError` on no topic, two with one name, or one that needs a probability if the
     model has none.
@@ -62,7 +63,7 @@ def mine_topics(
     rules = make_rules(topics, encoder, unit=unit, verify=verify, verifier=verifier, labels=known)
     asked = TopicQuery.of(rules, encoder, parse_where(where))
     hits = mine(corpus.store, asked.query, threshold=asked.least, exhaustive=exhaustive)
-    yield from asked.assign(hits, exclusive, below)
+    yield from asked.assign(to_read(hits), exclusive, below)
 
 
 def labels_of_store(corpus: Corpus) -> list[Label]:

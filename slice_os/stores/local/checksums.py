@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from xxhash import xxh3_64_intdigest
 
 from slice_os.stores.local.arrays import Arrays, PassageTable, file_rows
 from slice_os.stores.local.files import SOURCES, Database
-from slice_os.threads import usable_cores
+from slice_os.threads import on_all_cores
 
 CHUNK_PIECES = 65_536
 
@@ -110,8 +109,7 @@ class CheckedPassages:
                 seen[chunk.ids] = True
             return wrong
 
-        with ThreadPoolExecutor(usable_cores()) as executor:
-            found = list(executor.map(check, table.chunks(CHUNK_PIECES)))
+        found = on_all_cores(check, table.chunks(CHUNK_PIECES))
         return next((key for key in found if key is not None), None)
 
     def _room(self, size: int) -> npt.NDArray[np.bool_]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -33,7 +32,7 @@ from slice_os.stores.local.files import (
     reading_mode,
 )
 from slice_os.stores.local.terms import bm25, occurrences, prepare
-from slice_os.threads import usable_cores
+from slice_os.threads import on_all_cores
 
 # Large enough that NumPy's calls take longer than handing over the interpreter between threads,
 # small enough for the cache.
@@ -80,9 +79,7 @@ def passage_cosines(table: PassageTable, arrays: Arrays, query: Query) -> FloatA
             best[batch, rows] *= product.units[:, None]
 
     size = max(CHUNK_PIECES // len(phrases), CHUNK_PIECES // 2)
-    with ThreadPoolExecutor(usable_cores()) as executor:
-        for _ in executor.map(score, table.chunks(size)):
-            pass
+    on_all_cores(score, table.chunks(size))
     return np.clip(best, -1, 1, out=best, where=best != -np.inf)
 
 
