@@ -24,9 +24,9 @@ from slice_os.ingest.decisions import (
     KeepDocument,
     PruneSource,
     SkipSource,
+    check_prunable,
     refused,
 )
-from slice_os.ingest.history import check_prunable
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.readers import BadRecord, ReadNote, ReadOptions, SkippedFile
 from slice_os.ingest.sources import Sources

@@ -14,7 +14,7 @@ from slice_os.encoder.model_folder import made_by
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError, SliceError, StoreError
 from slice_os.hits.hit import Hit, Hits
-from slice_os.ingest.history import reopen_sources
+from slice_os.ingest.decisions import reopen_sources
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.pipeline import (
     BadRecordCallback,

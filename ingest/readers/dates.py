@@ -12,20 +12,10 @@ from slice_os.query.filter_values import parse_date
 ORDERS = "dmy", "mdy"
 """Date formats for numbers such as 03/04/2026: the day first, or the month."""
 
-_MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
+_MONTHS = (
+    "january february march april may june july august september october "  # noqa: SIM905
+    "november december".split()
+)
 _WEEKDAY = re.compile(r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,?\s+")
 _COMPACT = re.compile(
     r"((?:19|20)\d\d)(\d\d)(\d\d)(?:[t ]?(\d\d)(\d\d)(\d\d)?([.,]\d+)?(z|[+-]\d\d(?::?\d\d)?)?)?",

@@ -180,9 +180,8 @@ def _check_folder(store: str, folder: Path, repair: bool) -> int:
 
 
 def _check_index(store: str, repair: bool) -> int:
-    from slice_os.stores.opensearch.loading.loading import leased
-    from slice_os.stores.opensearch.loading.repair import find_faults
-    from slice_os.stores.opensearch.loading.repair import repair as delete_surplus
+    from slice_os.stores.opensearch.loading.loading import find_faults, leased
+    from slice_os.stores.opensearch.loading.loading import repair as delete_surplus
     from slice_os.stores.opensearch.search.listing import require_index
     from slice_os.stores.opensearch.versions import manage
 

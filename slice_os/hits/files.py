@@ -17,10 +17,9 @@ from slice_os.hits.exchange.web_annotations import write_web_annotations
 from slice_os.hits.hit import Hit
 from slice_os.hits.run_record import RunRecord, write_record
 from slice_os.query.filter_values import parse_number
-from slice_os.tables.frames import write_parquet
 from slice_os.tables.replacing import replacing
 from slice_os.tables.spreadsheets import write_csv, write_xlsx
-from slice_os.tables.table import Column, Kind, Table, spooled
+from slice_os.tables.table import Column, Kind, Table, spooled, write_parquet
 from slice_os.text.documents import Scalar, field_text
 
 # The first columns of tables for people; see `labelled_rows` for the label.

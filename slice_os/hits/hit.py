@@ -14,9 +14,19 @@ from slice_os.errors import InputError
 from slice_os.hits.bands import Band, anybody_says, band_of
 from slice_os.hits.notebook import SHOWN_HITS, listing, marked, plain, with_facts
 from slice_os.query.options import CLAUSE, SENTENCE, SPAN, TURN
-from slice_os.tables.frames import to_arrow, to_pandas, to_polars
 from slice_os.tables.replacing import replacing
-from slice_os.tables.table import Column, Table, collected, columns_of, decoded, paired, type_hints
+from slice_os.tables.table import (
+    Column,
+    Table,
+    collected,
+    columns_of,
+    decoded,
+    paired,
+    to_arrow,
+    to_pandas,
+    to_polars,
+    type_hints,
+)
 from slice_os.text.clause_words import is_clause, meaning_of
 from slice_os.text.documents import ENGLISH, Extent, Metadata
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from slice_os.errors import InputError
+from slice_os.ingest.decisions import SourceState
 from slice_os.ingest.formats import format_of, reader_named
-from slice_os.ingest.history import SourceState
 from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.readers.reader import read_whole
 from slice_os.stores.protocol import Store

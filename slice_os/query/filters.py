@@ -6,6 +6,7 @@ the condition. So a filter admits the same passages in every store.
 
 from __future__ import annotations
 
+import logging
 import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,6 +49,8 @@ _READ_AS_DATES = "ingest again with --date-field {} if these are dates"
 _OPERATORS = (*SYMBOLS, IN)
 _LISTED = 10
 _FOLD = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
+
+logger = logging.getLogger("slice_os")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +163,6 @@ def missing(condition: Condition, found: Iterable[str]) -> tuple[str, ...]:
     return tuple(value for value in condition.values if not occurs(value))
 
 
-def comparable(texts: Iterable[str]) -> bool:
-    """Whether one of the values is a number or a date."""
-    return any(parse_number(text) is not None or parse_date(text) is not None for text in texts)
-
-
 def unknown_field(condition: Condition, fields: Iterable[str], location: object) -> InputError:
     """The error for a field that a store does not have; it names those that it has."""
     there = sorted(fields)
@@ -178,14 +176,6 @@ def unknown_field(condition: Condition, fields: Iterable[str], location: object)
     )
 
 
-def without_order(condition: Condition, texts: Sequence[str], location: object) -> InputError:
-    """The error for an ordering of a field that has neither numbers nor dates."""
-    return InputError(
-        f"{location}: filter {condition}: {condition.field} has no numbers or dates to compare, "
-        f"but {_listing(texts)}; use = or !=, or {_READ_AS_DATES.format(condition.field)}"
-    )
-
-
 def without_dates(field: str, texts: Sequence[str], location: object) -> InputError:
     """The error for a field that should have dates and has none."""
     return InputError(
@@ -193,8 +183,26 @@ def without_dates(field: str, texts: Sequence[str], location: object) -> InputEr
     )
 
 
-def absent(condition: Condition, values: Sequence[str], frequent: Sequence[str]) -> str:
-    """A line that names values that do not occur, and near or frequent ones that do."""
+def tell_absent(
+    condition: Condition,
+    values: Sequence[str],
+    frequent: Sequence[str],
+    location: object,
+    *,
+    as_text: bool = True,
+) -> None:
+    """Log the values of a condition that do not occur, and near or frequent ones that do.
+
+    Raises an `InputError` on an ordering of a field with values as text, if none of the frequent
+    ones is a number or a date.
+    """
+    comparable = (parse_number(text) is not None or parse_date(text) for text in frequent)
+    if as_text and condition.ordering and not any(comparable):
+        raise InputError(
+            f"{location}: filter {condition}: {condition.field} has no numbers or dates to "
+            f"compare, but {_listing(frequent)}; use = or !=, or "
+            f"{_READ_AS_DATES.format(condition.field)}"
+        )
     told = str(condition) if condition.ordering else f"{condition.field} {_listing(values)}"
     by_folded = {text.casefold(): text for text in reversed(frequent)}
     close = [
@@ -203,7 +211,7 @@ def absent(condition: Condition, values: Sequence[str], frequent: Sequence[str])
         for found in get_close_matches(value.casefold(), by_folded, n=1)
     ]
     hint = "; the nearest is " + _listing(close) if close else f"; there are {_listing(frequent)}"
-    return f"no passage has {told}{hint}"
+    logger.warning("%s: no passage has %s%s", location, told, hint)
 
 
 def _condition(field: str, name: str, value: object) -> Condition:

@@ -1,4 +1,4 @@
-"""Dataclasses as records, and tables whose columns are known after the last record."""
+"""Dataclasses as records, tables whose columns are known after the last record, and data frames."""
 
 from __future__ import annotations
 
@@ -10,11 +10,27 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import IO, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import (
+    IO,
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import orjson
 
-from slice_os.errors import InputError
+from slice_os.errors import InputError, imported
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
 
 Kind: TypeAlias = Literal["text", "integer", "real", "flag", "texts"]
 """Type of a column's cells; ``texts`` is a list of texts in each."""
@@ -224,3 +240,67 @@ def _cell(value: Any, kind: Kind) -> Cell:
 
 def _by_column(rows: Sequence[tuple[Cell, ...]]) -> list[list[Cell]]:
     return [list(column) for column in zip(*rows, strict=True)]
+
+
+_PARQUET_ROWS = 16_384
+# Types of Arrow, polars, and pandas without and with a missing value; there, whole numbers would
+# become real ones, and flags objects. The cells of "texts" are lists of the type.
+_TYPES: dict[Kind, tuple[str, str, Any, Any]] = {
+    "text": ("string", "String", object, object),
+    "integer": ("int64", "Int64", "int64", "Int64"),
+    "real": ("float64", "Float64", "float64", "float64"),
+    "flag": ("bool_", "Boolean", "bool", "boolean"),
+    "texts": ("string", "String", object, object),
+}
+
+
+def to_arrow(table: Table) -> pyarrow.Table:
+    """An Arrow table."""
+    pa, schema = _arrow_schema(table)
+    return pa.Table.from_arrays(_arrays(pa, schema, table.by_column()), schema=schema)
+
+
+def write_parquet(table: Table, path: Path) -> None:
+    """Write a Parquet file, in row groups that bound the memory."""
+    pa, schema = _arrow_schema(table)
+    from pyarrow import parquet
+
+    with parquet.ParquetWriter(path, schema) as writer:
+        for columns in table.batches(_PARQUET_ROWS):
+            arrays = _arrays(pa, schema, columns)
+            writer.write_batch(pa.record_batch(arrays, schema=schema))
+
+
+def _arrow_schema(table: Table) -> tuple[Any, Any]:
+    """Return pyarrow and the types of the columns."""
+    pa = imported("pyarrow", "Arrow and Parquet", "tables")
+    fields = []
+    for column in table.columns:
+        kind = getattr(pa, _TYPES[column.kind][0])()
+        fields.append((column.name, pa.list_(kind) if column.kind == "texts" else kind))
+    return pa, pa.schema(fields)
+
+
+def _arrays(pa: Any, schema: Any, columns: Sequence[Sequence[Cell]]) -> list[Any]:
+    return [pa.array(cells, field.type) for cells, field in zip(columns, schema, strict=True)]
+
+
+def to_pandas(table: Table) -> pandas.DataFrame:
+    """A frame of pandas."""
+    pd = imported("pandas", "a frame of pandas", "pandas")
+    frame: dict[str, Any] = {}
+    for column, cells in zip(table.columns, table.by_column(), strict=True):
+        _, _, full, gaps = _TYPES[column.kind]
+        frame[column.name] = pd.Series(cells, dtype=gaps if None in cells else full)
+    return pd.DataFrame(frame)
+
+
+def to_polars(table: Table) -> polars.DataFrame:
+    """A frame of polars."""
+    pl = imported("polars", "a frame of polars", "polars")
+    frame = []
+    for column, cells in zip(table.columns, table.by_column(), strict=True):
+        kind = getattr(pl, _TYPES[column.kind][1])
+        kind = pl.List(kind) if column.kind == "texts" else kind
+        frame.append(pl.Series(column.name, cells, kind))
+    return pl.DataFrame(frame)

@@ -21,8 +21,7 @@ from slice_os import Corpus, IndexOptions, SpanEncoder, StoreError
 from slice_os.ingest.passages import encode_documents
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.opensearch.loading import lease
-from slice_os.stores.opensearch.loading.loading import leased
-from slice_os.stores.opensearch.loading.repair import find_faults
+from slice_os.stores.opensearch.loading.loading import find_faults, leased
 from slice_os.stores.opensearch.schema import indices
 from slice_os.stores.opensearch.schema.settings import choose
 from slice_os.stores.opensearch.server.connection import IndexHandle

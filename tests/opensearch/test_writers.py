@@ -13,7 +13,7 @@ from slice_os import Corpus, Document, SpanEncoder, StoreError
 from slice_os.ingest.passages import encode_documents
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.opensearch.loading import lease
-from slice_os.stores.opensearch.loading.repair import find_faults
+from slice_os.stores.opensearch.loading.loading import find_faults
 from slice_os.stores.opensearch.server.connection import IndexHandle
 from slice_os.stores.opensearch.store import OpenSearchStore
 from slice_os.stores.protocol import WHOLE

@@ -25,7 +25,7 @@ from typing import Any
 from opensearchpy import OpenSearch
 
 from slice_os import Corpus, SpanEncoder, StoreError
-from slice_os.stores.opensearch.loading.repair import find_faults
+from slice_os.stores.opensearch.loading.loading import find_faults
 from slice_os.stores.opensearch.schema.records import document_key
 from slice_os.stores.opensearch.server.connection import IndexHandle
 from slice_os.stores.registry import store_exists

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,12 +12,10 @@ from slice_os.query.filter_values import parse_number
 from slice_os.query.filters import (
     DOCUMENT_ID,
     Condition,
-    absent,
-    comparable,
     matcher,
     missing,
+    tell_absent,
     unknown_field,
-    without_order,
 )
 from slice_os.stores.local.files import Database
 from slice_os.stores.protocol import FieldValue
@@ -48,8 +45,6 @@ _VALUES = """
 SELECT value FROM labels JOIN passage_labels ON label = labels.id
 WHERE field = ? GROUP BY labels.id ORDER BY count(*) DESC, value LIMIT ?
 """
-
-logger = logging.getLogger("slice_os")
 
 
 def labels_of(fields: Metadata) -> set[tuple[str, str]]:
@@ -101,7 +96,9 @@ def admitted_rows(connection: Database, condition: Condition, ids: IntArray) -> 
         raise unknown_field(condition, connection.column(_FIELDS), connection.folder)
     else:
         labels = _matching(connection, condition)
-        _check_found(connection, condition, [value for _, value in labels])
+        if values := missing(condition, [value for _, value in labels]):
+            frequent = connection.column(_VALUES, condition.field, _FREQUENT)
+            tell_absent(condition, values, frequent, connection.folder)
         for some in _batches([label for label, _ in labels]):
             statement = f"SELECT passage FROM passage_labels WHERE label IN ({_marks(some)})"  # noqa: S608
             found += connection.column(statement, *some)
@@ -118,17 +115,6 @@ def _matching(connection: Database, condition: Condition) -> list[tuple[int, str
     rows = connection.execute(_LABELS + narrowed, (condition.field, *named))
     matches = matcher(condition)
     return [(label, value) for label, value in rows if matches(value)]
-
-
-def _check_found(connection: Database, condition: Condition, found: Sequence[str]) -> None:
-    """Log the values that do not occur; refuse an ordering of values without order."""
-    values = missing(condition, found)
-    if not values:
-        return
-    frequent = connection.column(_VALUES, condition.field, _FREQUENT)
-    if condition.ordering and not comparable(frequent):
-        raise without_order(condition, frequent, connection.folder)
-    logger.warning("%s: %s", connection.folder, absent(condition, values, frequent))
 
 
 def _batches(values: Sequence[Any]) -> list[Sequence[Any]]:

@@ -7,7 +7,6 @@ also orders numbers and dates that it keeps as text.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,12 +16,10 @@ from slice_os.query.filter_values import parse_number, parse_time_span
 from slice_os.query.filters import (
     DOCUMENT_ID,
     Condition,
-    absent,
-    comparable,
     matcher,
     missing,
+    tell_absent,
     unknown_field,
-    without_order,
 )
 from slice_os.query.query import Where
 from slice_os.stores.opensearch.search.clauses import DATE, INTEGERS, KEYWORD, NUMBERS, clause, path
@@ -41,8 +38,6 @@ _EXACT = 2**53
 # In the mapping of integers whose type OpenSearch derived; see mappings/.
 _REAL = "number"
 _FREQUENT = 1_000
-
-logger = logging.getLogger("slice_os")
 
 Ask = Callable[[Sequence[Body]], Flow[list[Answer]]]
 
@@ -149,10 +144,8 @@ def _check_found(
     if not values:
         return
     (answer,) = yield from ask([values_body(typed, [], _FREQUENT)])
-    frequent = _texts(answer)
-    if typed.kind == KEYWORD and typed.ordering and not comparable(frequent):
-        raise without_order(condition, frequent, location)
-    logger.warning("%s: %s", location, absent(condition, values, frequent))
+    as_text = typed.kind == KEYWORD
+    tell_absent(condition, values, _texts(answer), location, as_text=as_text)
 
 
 def values_body(condition: Condition, clauses: Sequence[Body], most: int, **more: Body) -> Body:

@@ -15,8 +15,7 @@ from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import InputError, StoreError
 from slice_os.stores.opensearch.loading.bulk import Action, BulkSender, index_action
 from slice_os.stores.opensearch.loading.lease import gate
-from slice_os.stores.opensearch.loading.loading import RESTORE, leased, loading
-from slice_os.stores.opensearch.loading.repair import Fault, delete_keys
+from slice_os.stores.opensearch.loading.loading import RESTORE, Fault, delete_keys, leased, loading
 from slice_os.stores.opensearch.schema import indices
 from slice_os.stores.opensearch.schema.indices import UNFINISHED, Index
 from slice_os.stores.opensearch.schema.records import (
