@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -79,18 +79,11 @@ def catalog() -> tuple[Dataset, ...]:
     return tuple(Dataset(**entry) for entry in entries)
 
 
-def check(
-    folder: Path, progress: Callable[[str, int, int], None] = lambda name, done, total: None
-) -> Iterator[Checked]:
-    """Compare the files of a data folder with the catalog, in its order.
-
-    Progress is the path of a file, files done, and their total; no folder is an `InputError`.
-    """
+def check(folder: Path) -> Iterator[Checked]:
+    """Compare the files of a data folder with the catalog, in its order; or an `InputError`."""
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; give the data folder")
-    listed = [(dataset.name, file) for dataset in catalog() for file in dataset.files]
-    for done, (name, file) in enumerate(listed):
-        progress(file.path, done, len(listed))
+    for name, file in ((one.name, file) for one in catalog() for file in one.files):
         path = folder / file.path
         found = content_sha256(path) if path.is_file() else None
         state = State.RIGHT if found == file.sha256 else State.DIFFERENT

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from math import exp
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import get_type_hints
 
 import numpy as np
 import orjson
@@ -66,15 +66,6 @@ class VerifierCard:
     precision: str
     license: str
     provenance: str
-
-    @classmethod
-    def from_fields(cls, stored: Mapping[str, Any]) -> VerifierCard:
-        """Make a card from its stored fields.
-
-        Raises a `ModelError` if a field is missing, unknown, of another type or out of range.
-        """
-        check_fields(get_type_hints(cls), stored, _RANGES)
-        return cls(**stored)
 
     def save(self, folder: Path) -> None:
         """Write the card into a folder, as indented JSON."""
@@ -224,13 +215,14 @@ def read_verifier_card(folder: Path) -> VerifierCard:
     if not path.is_file():
         raise ModelError(f"no verifier at '{folder}': give a folder with {VERIFIER_FILE}")
     try:
-        card = VerifierCard.from_fields(read_json(path))
+        stored = read_json(path)
+        check_fields(get_type_hints(VerifierCard), stored, _RANGES)
     except ModelError as error:
         where = "" if str(error).startswith(str(folder)) else f"{path}: "
         raise ModelError(f"{where}{error}") from None
     for name in (MODEL_FILE, TOKENIZER_FILE):
         check_size(folder / name)
-    return card
+    return VerifierCard(**stored)
 
 
 def open_cross_encoder(encoder: SpanEncoder, folder: str = "") -> CrossEncoderVerifier:

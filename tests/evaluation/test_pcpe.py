@@ -14,6 +14,8 @@ from slice_os.evaluation.encoders.causal import CausalEncoder, CausalModel, buil
 from slice_os.evaluation.encoders.span_vectors import InContext
 from slice_os.evaluation.registry import open_encoder
 
+from .commands import run_harness
+
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
@@ -133,10 +135,7 @@ def rows(texts: Sequence[str]) -> list[dict[str, str]]:
 def test_the_three_prompts_are_measured_beside_the_encoders(folder: Path, tmp_path: Path) -> None:
     for split in ("train", "dev"):
         (tmp_path / f"ps_{split}.json").write_text(json.dumps(rows(TEXTS)))
-    arguments = ["eval", "pcpe", "--data", str(tmp_path), "--model", str(folder)]
-    result = CliRunner().invoke(cli, [*arguments, "--no-cache", "--json"])
-    assert result.exit_code == 0, result.output
-    found = json.loads(result.stdout)["rows"]
+    found = run_harness("pcpe", "--data", tmp_path, "--model", folder)["rows"]
     assert [(row["encoder"], row["setting"], row["prompt"]) for row in found] == [
         ("slice-mini", "phrase", None),
         ("slice-mini", "phrase-in-context", None),

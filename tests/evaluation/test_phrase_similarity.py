@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from slice_os import InputError
 from slice_os.arrays import FloatArray
-from slice_os.cli import cli
 from slice_os.evaluation.phrase_similarity import FIVE, SETS, SEVEN, Choice, choose, load_sets
+
+from .commands import run_harness
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -56,16 +56,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def evaluate(*arguments: object) -> dict[str, Any]:
-    command = ["eval", "phrase-similarity", *map(str, arguments), "--no-cache", "--json"]
-    result = CliRunner().invoke(cli, command)
-    assert result.exit_code == 0, result.output
-    saved: dict[str, Any] = json.loads(result.stdout)
-    return saved
-
-
 def test_all_sets_of_a_folder_are_measured(folder: Path) -> None:
-    rows = evaluate("--data", folder)["rows"]
+    rows = run_harness("phrase-similarity", "--data", folder)["rows"]
     assert [(row["set"], row["setting"], row["pairs"]) for row in rows] == [
         ("bird", "phrase", 4),
         ("patent", "phrase", 3),
@@ -81,10 +73,15 @@ def test_all_sets_of_a_folder_are_measured(folder: Path) -> None:
 
 
 def test_one_set_is_chosen_by_name_or_file(folder: Path) -> None:
-    chosen = evaluate("--data", folder, "--set", "sts-b")
+    chosen = run_harness("phrase-similarity", "--data", folder, "--set", "sts-b")
     assert [row["set"] for row in chosen["rows"]] == ["sts-b"]
     file = folder / "bird-turney" / "bird.txt"
-    assert evaluate("--data", file, "--set", "bird", "--limit", 3)["rows"][0]["pairs"] == 3
+    assert (
+        run_harness("phrase-similarity", "--data", file, "--set", "bird", "--limit", 3)["rows"][0][
+            "pairs"
+        ]
+        == 3
+    )
     with pytest.raises(InputError, match="say which set the file is"):
         load_sets(file)
 

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os import InputError
-from slice_os.cli import cli
 from slice_os.evaluation.pic.pairs import (
     best_threshold,
     encode_pairs,
@@ -20,6 +18,8 @@ from slice_os.evaluation.pic.pairs import (
     load_splits,
 )
 from slice_os.evaluation.pic.phrase_files import find_phrase, find_splits, load_pairs
+
+from .commands import run_harness
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "pic"
 
@@ -53,15 +53,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def evaluate(*arguments: object) -> dict[str, Any]:
-    result = CliRunner().invoke(cli, ["eval", *map(str, arguments), "--no-cache", "--json"])
-    assert result.exit_code == 0, result.output
-    saved: dict[str, Any] = json.loads(result.stdout)
-    return saved
-
-
 def test_rows_say_setting_and_accuracy_as_a_fraction(folder: Path) -> None:
-    rows = evaluate("pic-ps", "--data", folder)["rows"]
+    rows = run_harness("pic-ps", "--data", folder)["rows"]
     assert [row["setting"] for row in rows] == ["phrase", "phrase-in-context"]
     for row in rows:
         assert row["encoder"] == "slice-mini"
@@ -75,7 +68,7 @@ def test_rows_say_setting_and_accuracy_as_a_fraction(folder: Path) -> None:
 def test_the_split_asked_for_is_reported_and_test_brings_the_papers_figures(folder: Path) -> None:
     rows = make_rows()[:4]
     (folder / "ps_test.json").write_text(json.dumps(rows))
-    by_default = evaluate("pic-ps", "--data", folder, "--setting", "phrase")
+    by_default = run_harness("pic-ps", "--data", folder, "--setting", "phrase")
     assert by_default["settings"] == {"split": "test"}
     assert by_default["rows"][0]["pairs"] == 4
     quoted = {row["encoder"]: row for row in by_default["rows"][1:]}
@@ -85,12 +78,12 @@ def test_the_split_asked_for_is_reported_and_test_brings_the_papers_figures(fold
         ["--data", folder, "--split", "dev"],
         ["--data", folder / "ps_dev.json"],
     ):
-        assert evaluate("pic-ps", *named, "--setting", "phrase")["rows"][0]["pairs"] == 8
+        assert run_harness("pic-ps", *named, "--setting", "phrase")["rows"][0]["pairs"] == 8
 
 
 def test_the_classifier_is_stopped_by_pairs_that_are_not_reported(folder: Path) -> None:
     pytest.importorskip("torch")
-    rows = evaluate("pic-ps", "--data", folder, "--method", "classifier", "--setting", "phrase")
+    rows = run_harness("pic-ps", "--data", folder, "--method", "classifier", "--setting", "phrase")
     (row,) = rows["rows"]
     assert row["method"] == "classifier"
     assert 0 <= row["accuracy"] <= 1
@@ -120,7 +113,7 @@ def test_pairs_whose_phrase_is_not_in_its_sentence_are_left_out_and_counted(fold
     rows = make_rows()
     rows[0]["phrase1"] = "nowhere to be seen"
     (folder / "ps_dev.json").write_text(json.dumps({"data": rows}))
-    saved = evaluate("pic-ps", "--data", folder, "--setting", "phrase")
+    saved = run_harness("pic-ps", "--data", folder, "--setting", "phrase")
     assert saved["rows"][0]["pairs"] == 7
     assert saved["rows"][0]["not_found"] == 1
     assert "1 of dev" in saved["notes"][0]

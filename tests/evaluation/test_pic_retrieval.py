@@ -27,6 +27,7 @@ from slice_os.evaluation.pic.retrieval import RANKING_MEASURES, normalise, score
 from slice_os.evaluation.registry import open_encoder
 
 from ..strategies import hard_texts
+from .commands import run_harness
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "pic"
 
@@ -142,13 +143,6 @@ def test_the_right_wording_at_the_wrong_place_counts_only_without_place() -> Non
     assert partly.f1 == partly.f1_loc == pytest.approx(0.5)
 
 
-def evaluate(*arguments: object) -> dict[str, Any]:
-    result = CliRunner().invoke(cli, ["eval", *map(str, arguments), "--no-cache", "--json"])
-    assert result.exit_code == 0, result.output
-    saved: dict[str, Any] = json.loads(result.stdout)
-    return saved
-
-
 def hugging_face_rows() -> list[dict[str, Any]]:
     return [
         {
@@ -164,7 +158,7 @@ def hugging_face_rows() -> list[dict[str, Any]]:
 
 def test_ranking_gives_top_k_and_mrr(tmp_path: Path) -> None:
     (tmp_path / "test.json").write_text(json.dumps({"data": hugging_face_rows()}))
-    saved = evaluate("pic-pr", "--data", tmp_path)
+    saved = run_harness("pic-pr", "--data", tmp_path)
     assert [row["setting"] for row in saved["rows"]] == list(SETTINGS)
     for row in saved["rows"]:
         assert 0 <= row["top1"] <= row["top3"] <= row["top5"] <= 1
@@ -189,7 +183,7 @@ def test_sense_disambiguation_asks_for_the_place(tmp_path: Path) -> None:
     assert question.context[slice(*question.place)] == "grave error"
     assert question.context.count("grave error") == 2
     assert question.start == question.context.rindex("grave error")
-    (row,) = evaluate("pic-psd", "--data", path, "--setting", "single-pass")["rows"]
+    (row,) = run_harness("pic-psd", "--data", path, "--setting", "single-pass")["rows"]
     assert row["em_loc"] <= row["em"]
     assert row["f1_loc"] <= row["f1"]
     assert row["questions"] == 1
@@ -304,7 +298,7 @@ def test_span_selection_trains_on_what_is_not_tested(tmp_path: Path, tiny_encode
     assert isinstance(refused.exception, InputError)
     assert "train" in str(refused.exception)
     (tmp_path / "train.json").write_text(json.dumps(rows))
-    saved = evaluate("pic-pr", *asked)
+    saved = run_harness("pic-pr", *asked)
     assert saved["data"][1]["rows"] == 1
     row = saved["rows"][-1]
     assert (row["encoder"], row["method"]) == ("tiny-bert", "span-selection")

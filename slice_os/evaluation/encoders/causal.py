@@ -94,11 +94,10 @@ class CausalEncoder(TextEncoder):
 
     @property
     def cost(self) -> Cost:
-        """See `TextEncoder.cost`."""
         return self._model.cost
 
     def phrases(self, texts: Sequence[str]) -> FloatArray:
-        """See `TextEncoder.phrases`; each text is the phrase, with its context if `InContext`."""
+        """Each text is the phrase, with its context if `InContext`."""
         parts = [
             (one.phrase, one.context) if isinstance(one, InContext) else (one,) for one in texts
         ]

@@ -197,11 +197,10 @@ class ModelEncoder(TextEncoder):
 
     @property
     def cost(self) -> Cost:
-        """See `TextEncoder.cost`."""
         return Cost(self._meter.passes, self._meter.tokens, self._seconds)
 
     def phrases(self, texts: Sequence[str]) -> FloatArray:
-        """See `TextEncoder.phrases`; for ``start-end``, the first and last token of its words."""
+        """For ``start-end``, the first and last token of its words."""
         width = self._model.card.dimension * (2 if self.representation == "start-end" else 1)
         vectors = np.zeros((len(texts), width), dtype=np.float32)
         for row, (aligned, pieces) in enumerate(self.tokens(texts)):
@@ -213,7 +212,6 @@ class ModelEncoder(TextEncoder):
         return vectors
 
     def sentences(self, texts: Sequence[str]) -> FloatArray:
-        """See `TextEncoder.sentences`."""
         if self.representation == "start-end":
             return self.phrases(texts)
         start = time.perf_counter()
@@ -222,7 +220,6 @@ class ModelEncoder(TextEncoder):
         return vectors
 
     def tokens(self, texts: Sequence[str]) -> Iterator[tuple[AlignedText, FloatArray]]:
-        """See `TextEncoder.tokens`."""
         aligned = [self.spans.align(text) for text in texts]
         ranges = [PieceRange(one, 0, len(one.piece_ids)) for one in aligned]
         start = time.perf_counter()
@@ -275,19 +272,15 @@ class TruncatedEncoder(TextEncoder):
 
     @property
     def cost(self) -> Cost:
-        """See `TextEncoder.cost`."""
         return self._whole.cost
 
     def phrases(self, texts: Sequence[str]) -> FloatArray:
-        """See `TextEncoder.phrases`."""
         return self._shorten(self._whole.phrases(texts))
 
     def sentences(self, texts: Sequence[str]) -> FloatArray:
-        """See `TextEncoder.sentences`."""
         return self._shorten(self._whole.sentences(texts))
 
     def tokens(self, texts: Sequence[str]) -> Iterator[tuple[AlignedText, FloatArray]]:
-        """See `TextEncoder.tokens`."""
         for aligned, vectors in self._whole.tokens(texts):
             yield aligned, self._shorten(vectors)
 

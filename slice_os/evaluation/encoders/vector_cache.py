@@ -180,15 +180,12 @@ class CachedEncoder(TextEncoder):
         return self._encoder.cost + self._read
 
     def phrases(self, texts: Sequence[str]) -> FloatArray:
-        """See `TextEncoder.phrases`."""
         return self._whole("phrases", self._encoder.phrases, texts)
 
     def sentences(self, texts: Sequence[str]) -> FloatArray:
-        """See `TextEncoder.sentences`."""
         return self._whole("sentences", self._encoder.sentences, texts)
 
     def tokens(self, texts: Sequence[str]) -> Iterator[tuple[AlignedText, FloatArray]]:
-        """See `TextEncoder.tokens`."""
         for block in _blocks(texts, TEXTS_A_FILE):
             stored = self._kept("tokens", block, lambda some: _pack(self._encoder.tokens(some)))
             yield from _unpack(block, stored)

@@ -50,7 +50,6 @@ class GloveEncoder(TextEncoder):
         self._vectors: dict[str, FloatArray] = {}
 
     def phrases(self, texts: Sequence[str]) -> FloatArray:
-        """See `TextEncoder.phrases`."""
         means = [
             vectors.sum(axis=0) / max(1, np.count_nonzero(vectors.any(axis=1)))
             for _, vectors in self.tokens(texts)
@@ -58,7 +57,7 @@ class GloveEncoder(TextEncoder):
         return np.array(means, dtype=np.float32).reshape(-1, self._dimension)
 
     def tokens(self, texts: Sequence[str]) -> Iterator[tuple[AlignedText, FloatArray]]:
-        """See `TextEncoder.tokens`; a piece is a whole word."""
+        """A piece is a whole word."""
         cut = [find_words(text) for text in texts]
         words = [
             [text[start:end] for start, end in offsets.tolist()]

@@ -131,11 +131,11 @@ def encode_pairs(encoder: TextEncoder, pairs: Sequence[PlacedPair], setting: str
     return PairVectors(vectors[: len(pairs)], vectors[len(pairs) :], similar)
 
 
-def hold_out(pairs: Sequence[PlacedPair], fraction: float = 0.1, seed: int = 0) -> Labels:
-    """``(n,)`` pairs to hold out: all of a fraction of the first sentences, chosen at random."""
+def hold_out(pairs: Sequence[PlacedPair]) -> Labels:
+    """``(n,)`` pairs to hold out: all of a tenth of the first sentences, chosen at random."""
     sentences = sorted({placed.pair.sentence1 for placed in pairs})
-    order = np.random.default_rng(seed).permutation(len(sentences))
-    chosen = {sentences[index] for index in order[: max(1, round(len(order) * fraction))]}
+    order = np.random.default_rng(0).permutation(len(sentences))
+    chosen = {sentences[index] for index in order[: max(1, round(len(order) * 0.1))]}
     return np.array([placed.pair.sentence1 in chosen for placed in pairs])
 
 

@@ -33,7 +33,6 @@ class Contextual(Settings):
     def __call__(
         self, batch: Sequence[Substitution], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
-        """The loss of a batch."""
         placed = [passage for part in substituted(batch, rng) for passage in part]
         original, right, wrong = placed_vectors(student, placed).split(len(batch))
         near, far = (original * right).sum(dim=1), (original * wrong).sum(dim=1)
@@ -63,7 +62,6 @@ class Senses(Settings):
     def __call__(
         self, batch: Sequence[Sense], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
-        """The loss of a batch."""
         words = placed_vectors(student, batch)
         definitions = [record.definition for record in batch]
         for record in batch:

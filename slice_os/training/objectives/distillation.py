@@ -47,7 +47,6 @@ class SpanDistillation(Settings):
     def __call__(
         self, batch: Sequence[Passage | Pair], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
-        """The loss of a batch."""
         passages = [record.passage if isinstance(record, Pair) else record for record in batch]
         spans = [
             (index, *span)

@@ -43,7 +43,6 @@ class GradedSpans(Settings):
     def __call__(
         self, batch: Sequence[Pair], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
-        """The loss of a batch."""
         phrases = text_vectors(student.encode([pair.first for pair in batch]))
         passages = student.encode([pair.passage.text for pair in batch])
         first = teacher.vectors([pair.first for pair in batch])

@@ -41,7 +41,6 @@ class SliceLoss(Settings):
     def __call__(
         self, batch: Sequence[Triple], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
-        """The loss of a batch."""
         queries = text_vectors(student.encode([triple.query for triple in batch]))
         passages = [triple.positive for triple in batch] + [t.negatives[0] for t in batch]
         cosines = best_cosines(
@@ -69,7 +68,6 @@ class InBatchLoss(SliceLoss):
     def __call__(
         self, batch: Sequence[Triple], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
-        """The loss of a batch."""
         texts = [triple.query for triple in batch]
         queries = text_vectors(student.encode(texts))
         passages = [triple.positive for triple in batch]
