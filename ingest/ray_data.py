@@ -88,9 +88,8 @@ class EncodeDocuments:
         providers: onnxruntime execution providers, first choice first; CPU if None.
         threads: CPU threads of each actor; None for all usable cores.
 
-    Raises:
-        StoreError: if there is no index.
-        EncoderMismatchError: if the index was made with another encoder.
+    Raises a `StoreError` if there is no index, and an `EncoderMismatchError` if the index was made
+    with another encoder.
     """
 
     def __init__(
@@ -241,7 +240,6 @@ def _open(location: str) -> OpenSearchStore:
 
 
 def _fresh(documents: Sequence[Document], store: Store) -> list[Document]:
-    """The documents that are new or changed."""
     known = store.find_documents(document.id for document in documents)
     return [
         document

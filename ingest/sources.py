@@ -262,7 +262,6 @@ def _mode(path: Path) -> int | None:
 
 
 def _fixed_part(pattern: str) -> Path:
-    """The folder that a pattern searches."""
     return Path(*itertools.takewhile(lambda part: not glob.has_magic(part), Path(pattern).parts))
 
 

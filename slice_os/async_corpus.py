@@ -184,7 +184,6 @@ class AsyncCorpus:
         return step
 
     async def _found(self, flows: ServerFlows, query: Query, options: SearchOptions) -> FoundHits:
-        """The hits in the best passages."""
         run, most = self._driver.run, options.num_candidates
         if (best := await run(flows.best_passages(query, options))) is not None:
             return await asyncio.to_thread(hits_in, best, query, options)
@@ -197,7 +196,6 @@ class AsyncCorpus:
 
 
 async def _from_thread(hits: Generator[Hit, None, None]) -> AsyncGenerator[Hit, None]:
-    """The hits of a generator that runs in a thread of its own."""
     loop = asyncio.get_running_loop()
     with ThreadPoolExecutor(1, thread_name_prefix="mine") as thread:
         try:

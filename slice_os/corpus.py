@@ -87,9 +87,8 @@ class Corpus:
         index: options for a new index in OpenSearch.
         verifier: reads hits, or the name of one that does; None for the bundled one.
 
-    Raises:
-        InputError: if ``max_pieces`` is out of range.
-        EncoderMismatchError: on first use, if the store was made with another encoder.
+    Raises an `InputError` if ``max_pieces`` is out of range, and an `EncoderMismatchError` on first
+    use, if the store was made with another encoder.
     """
 
     def __init__(

@@ -80,7 +80,6 @@ def _read(
     *,
     batches: Callable[[BinaryIO, ReadOptions], Iterator[Any]],
 ) -> DocumentStream:
-    """Yield a document or bad record for every row."""
     try:
         pa = imported("pyarrow", "this format", "tables")
     except MissingExtraError as error:

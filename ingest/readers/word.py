@@ -147,7 +147,6 @@ class _Word:
         return {_id(note): note for note in notes if _attribute(note, "type") in (None, "normal")}
 
     def _roots(self, kind: str) -> Iterator[Any]:
-        """The first elements of the parts of a kind."""
         parse = needs("docx.oxml").parse_xml
         for relation in self._file.part.rels.values():
             if not relation.is_external and relation.reltype.endswith(f"/{kind}"):

@@ -345,7 +345,6 @@ class AsyncClient:
     async def _listed(
         self, kind: str, read: Callable[[Any], T], **params: Any
     ) -> AsyncGenerator[T, None]:
-        """The rows of all pages of a list."""
         params["limit"] = answers.MOST_AT_ONCE
         while params["after"] is not None:
             rows, params["after"] = await self._ask(

@@ -68,9 +68,8 @@ def load_encoder(model: str) -> LoadedModel:
     In a folder of sentence-transformers only the transformer is loaded, not the pooling and
     other layers after it.
 
-    Raises:
-        MissingExtraError: without torch or transformers.
-        ModelError: if there is no such model, it is no encoder, or it has no fast tokenizer.
+    Raises a `MissingExtraError` without torch or transformers, and a `ModelError` if there is no
+    such model, it is no encoder, or it has no fast tokenizer.
     """
     torch = imported("torch", "Loading a Hugging Face encoder", "train")
     transformers = imported("transformers", "Loading a Hugging Face encoder", "train")

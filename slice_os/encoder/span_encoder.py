@@ -43,9 +43,8 @@ class SpanEncoder:
         card: describes the model.
         folder: of the model's files.
 
-    Raises:
-        ModelError: if the folder holds no model, or its files do not match its card.
-        EngineError: if the provider does not load.
+    Raises a `ModelError` if the folder holds no model, or its files do not match its card, and an
+    `EngineError` if the provider does not load.
     """
 
     def __init__(

@@ -59,9 +59,8 @@ class OnnxRuntimeEngine:
             ``ExecutionProvider``; CPU if None.
         threads: CPU threads to use; all usable cores if None.
 
-    Raises:
-        EngineError: if the first provider does not exist or does not load.
-        ModelError: if the file is not an ONNX model.
+    Raises an `EngineError` if the first provider does not exist or does not load, and a
+    `ModelError` if the file is not an ONNX model.
     """
 
     def __init__(
@@ -220,9 +219,8 @@ def load_model(
 ) -> TokenModel:
     """Load a model folder; see `SpanEncoder` for the arguments.
 
-    Raises:
-        ModelError: if the folder holds no model, or its files do not match its card.
-        EngineError: if the provider does not load.
+    Raises a `ModelError` if the folder holds no model, or its files do not match its card, and an
+    `EngineError` if the provider does not load.
     """
     folder = model_folder(model)
     card = read_card(folder)

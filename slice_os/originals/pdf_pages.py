@@ -219,7 +219,6 @@ def page_drawer(find: FindOriginal) -> DrawPages:
 
 
 def _pages_with(original: Original, places: Sequence[Place]) -> Generator[Page, None, None]:
-    """The pages of a document that have some of the places."""
     document = original.read((one.start, one.end, one.text) for one in places)
 
     def segments() -> tuple[Segment, ...]:

@@ -141,9 +141,8 @@ def refinement(
 ) -> Refinement:
     """The refinement of an encoder's hits, by the options' verifier, the given or the bundled one.
 
-    Raises:
-        InputError: if the hits have no probability, but it decides.
-        ModelError: if verifying is requested, and there is no verifier.
+    Raises an `InputError` if the hits have no probability, but it decides, and a `ModelError` if
+    verifying is requested, and there is no verifier.
     """
     chosen = chosen_verifier(options.verify, options.verifier or verifier, encoder)
     made = Refinement(chosen, options, encoder.card.threshold)

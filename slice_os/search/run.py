@@ -139,7 +139,6 @@ def passage_requests(
 
 
 def _found(store: Store, query: Query, options: SearchOptions) -> FoundHits:
-    """The hits in the best passages."""
     best = store.best_passages(query, options) if isinstance(store, ScoringStore) else None
     if best is not None:
         return hits_in(best, query, options)

@@ -29,9 +29,8 @@ STORES = {
 def find_backend(location: Location) -> Backend:
     """The kind of store that a location belongs to.
 
-    Raises:
-        StoreError: on an address with a scheme that no store has.
-        PluginError: if the package that brings the store does not load.
+    Raises a `StoreError` on an address with a scheme that no store has, and a `PluginError` if the
+    package that brings the store does not load.
     """
     found = re.match(r"([a-z][a-z0-9+.-]+)://", str(location).lower())
     scheme = found[1] if found else ""
@@ -56,9 +55,8 @@ def store_exists(location: Location) -> bool:
 def open_store(location: Location, card: ModelCard | None = None) -> Store:
     """Open a store, and check that it belongs to an encoder, if its card is given.
 
-    Raises:
-        StoreError: if there is no store, or a newer version made it.
-        EncoderMismatchError: if another encoder made its vectors.
+    Raises a `StoreError` if there is no store, or a newer version made it, and an
+    `EncoderMismatchError` if another encoder made its vectors.
     """
     store = find_backend(location).open(str(location))
     if card is not None:

@@ -43,9 +43,8 @@ def read_csv(path: Path) -> Iterator[tuple[str, Row]]:
 def read_xlsx(path: Path) -> Iterator[tuple[str, Row]]:
     """Place and cells of each row of every sheet, by column; empty cells are left out.
 
-    Raises:
-        MissingExtraError: without openpyxl.
-        InputError: if the file cannot be read as a workbook.
+    Raises a `MissingExtraError` without openpyxl, and an `InputError` if the file cannot be read as
+    a workbook.
     """
     openpyxl = imported("openpyxl", "reading XLSX", "documents")
     from openpyxl.utils.escape import unescape
@@ -119,9 +118,8 @@ def write_xlsx(table: Table, path: Path, most_rows: int = MOST_ROWS) -> None:
     are written as Excel escapes them. A text longer than a cell is cut, marked, and noted in the
     log. Whole numbers of more than fifteen digits become texts.
 
-    Raises:
-        MissingExtraError: without XlsxWriter.
-        InputError: on more columns than a sheet has.
+    Raises a `MissingExtraError` without XlsxWriter, and an `InputError` on more columns than a
+    sheet has.
     """
     xlsxwriter = imported("xlsxwriter", "XLSX", "tables")
     if len(table.columns) > MOST_COLUMNS:

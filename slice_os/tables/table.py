@@ -124,7 +124,6 @@ def json_object(line: bytes, where: str) -> dict[str, Any]:
 
 
 def _required(hint: Any) -> Any:
-    """A type without "or None"."""
     if get_origin(hint) not in (Union, UnionType):
         return hint
     kinds = [one for one in get_args(hint) if one is not NoneType]

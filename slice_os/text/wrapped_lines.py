@@ -198,7 +198,6 @@ def _breadths(texts: list[str]) -> FloatArray:
 
 
 def _lines(document: Document) -> Iterator[_Line]:
-    """The lines that are not blank."""
     text, start, block, page = document.text, 0, 0, 0
     pages = [one.start for one in document.segments if "page" in one.fields]
     turns = [one.start for one in document.segments if "page" not in one.fields]

@@ -223,7 +223,6 @@ def _restore_counts(connection: Database) -> StoreState:
 
 
 def _derive(connection: Database, state: StoreState, arrays: Arrays) -> None:
-    """Make terms, labels and checksums of the passages again."""
     table = read_table(connection, state)
     for row, key in enumerate(table.ids.tolist()):
         text, start, end, fields, own = connection.row(_CONTENT_OF, key)

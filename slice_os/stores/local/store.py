@@ -84,9 +84,8 @@ class LocalStore:
     def open(cls, folder: Path, card: ModelCard | None = None) -> LocalStore:
         """Open a store, and check that it belongs to an encoder, if its card is given.
 
-        Raises:
-            StoreError: if there is no store, or another version made it.
-            EncoderMismatchError: if another encoder made its vectors.
+        Raises a `StoreError` if there is no store, or another version made it, and an
+        `EncoderMismatchError` if another encoder made its vectors.
         """
         store = cls(folder)
         if card is not None:
@@ -240,7 +239,6 @@ class LocalStore:
     def _select_each(
         self, statement: str, names: Iterable[str], *others: int
     ) -> list[tuple[Any, ...]]:
-        """The rows that a statement selects for each name."""
         with self._reading() as connection:
             selected = (connection.execute(statement, (name, *others)) for name in names)
             return [row for rows in selected for row in rows]

@@ -93,9 +93,8 @@ class OpenSearchStore:
 
         If another process makes it at the same time, both open the same index.
 
-        Raises:
-            InputError: on options that do not fit the encoder.
-            StoreError: if there is an index with other settings, or OpenSearch refuses.
+        Raises an `InputError` on options that do not fit the encoder, and a `StoreError` if there
+        is an index with other settings, or OpenSearch refuses.
         """
         handle = IndexHandle(client, name, name)
         chosen = options or IndexOptions()

@@ -87,7 +87,6 @@ class SearchFlows:
             yield from self.fetch_above(ids, query, threshold, best)
 
     def _walk(self, query: Query, threshold: float, best: FloatArray) -> Stream[ScoredCandidates]:
-        """Every passage, page by page."""
         body = searches.walk(query)
         params = searches.ALL_SHARDS | searches.NAMED_SCORES
 

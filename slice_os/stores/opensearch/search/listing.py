@@ -155,7 +155,6 @@ def _iso(milliseconds: int) -> str:
 def _buckets(
     handle: IndexHandle, query: Body, sources: Sequence[Body], **more: Body
 ) -> Iterator[dict[str, Any]]:
-    """All buckets of a composite aggregation, page by page."""
     composite: dict[str, Any] = {"size": PAGE, "sources": sources}
     body = {"size": 0, "query": query, "aggs": {"found": {"composite": composite, **more}}}
     while True:

@@ -81,7 +81,6 @@ def _fields(properties: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[s
 
 
 def _typed(condition: Condition, field: Mapping[str, Any], location: str) -> Condition:
-    """The condition with the type of its field."""
     kind = str(field["type"])
     numbers = list(map(parse_number, condition.values))
     if condition.ordering:

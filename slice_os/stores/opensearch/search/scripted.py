@@ -223,9 +223,8 @@ def counted(answer: Answer) -> int:
 def check_scripts(answers: Sequence[Answer], location: str) -> None:
     """Refuse answers of a server that did not run the scripts.
 
-    Raises:
-        ScriptsRefusedError: if it may not run them.
-        StoreError: if something else failed.
+    Raises a `ScriptsRefusedError` if it may not run them, and a `StoreError` if something else
+    failed.
     """
     for answer in answers:
         if "error" not in answer:

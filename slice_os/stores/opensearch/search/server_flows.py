@@ -184,7 +184,6 @@ class ServerFlows(SearchFlows):
         fusion: Linear,
         best: FloatArray,
     ) -> Flow[Mapping[str, RankedHit]]:
-        """The best passages, fused by the script."""
         rows = range(len(query.phrases.texts))
         threshold = -1.0 if wanted.threshold is None else wanted.threshold
         weights = [
@@ -213,7 +212,6 @@ class ServerFlows(SearchFlows):
     def _best_fused_there(
         self, query: Query, wanted: SearchOptions, engine: ScriptEngine
     ) -> Flow[BestPassages]:
-        """The best passages by the server's ``hybrid`` query."""
         answers = yield from self.fused_there(query, wanted.num_candidates)
         ids = searches.ids_of(answers)
         if wanted.threshold is None:
@@ -261,7 +259,6 @@ class ServerFlows(SearchFlows):
         found: ServerScores,
         fused: FloatArray,
     ) -> Flow[Mapping[str, RankedHit]]:
-        """The best passages, by passage id."""
         chosen = best_columns(fused, found.cosines, wanted)
         if not chosen:
             return {}

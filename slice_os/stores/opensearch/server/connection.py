@@ -60,9 +60,8 @@ class Connection:
     def client(self) -> OpenSearch:
         """A client for this connection.
 
-        Raises:
-            StoreError: if a certificate cannot be read, or there are no AWS credentials.
-            MissingExtraError: if signing for AWS needs boto3, which is not installed.
+        Raises a `StoreError` if a certificate cannot be read, or there are no AWS credentials, and
+        a `MissingExtraError` if signing for AWS needs boto3, which is not installed.
         """
         with self._problems_explained():
             return OpenSearch(**self._options(asynchronous=False))

@@ -129,9 +129,8 @@ def swap(handle: IndexHandle, index: str | None = None) -> tuple[IndexVersion, l
 
     Returns the version, and the names of those the alias stood for before.
 
-    Raises:
-        InputError: if there is no such version, or it is unfinished.
-        StoreError: if there is no version at all.
+    Raises an `InputError` if there is no such version, or it is unfinished, and a `StoreError` if
+    there is no version at all.
     """
     there = versions(handle)
     finished = [version for version in there if not version.unfinished]
@@ -149,9 +148,8 @@ def swap(handle: IndexHandle, index: str | None = None) -> tuple[IndexVersion, l
 def delete(handle: IndexHandle, index: str | None = None) -> None:
     """Delete a version, or all of them with the alias and the template.
 
-    Raises:
-        InputError: if there is no such version, or the alias stands for it.
-        StoreError: if there is no version at all.
+    Raises an `InputError` if there is no such version, or the alias stands for it, and a
+    `StoreError` if there is no version at all.
     """
     there = versions(handle)
     if index is not None:
@@ -245,9 +243,8 @@ def create_first(
 
     What a process that was killed has left unfinished is completed.
 
-    Raises:
-        InputError: on options that do not fit the encoder.
-        StoreError: if the alias stands for an index with other settings.
+    Raises an `InputError` on options that do not fit the encoder, and a `StoreError` if the alias
+    stands for an index with other settings.
     """
     check_name(handle.name)
     settings = choose(options, card, max_pieces, projection)
@@ -306,10 +303,8 @@ def reindex(
         projection: of the encoder, if the old version has none.
         on_passage: called with how many passages are done, and how many there are.
 
-    Raises:
-        InputError: on options that do not fit the encoder.
-        StoreError: if there is no such index, if another process is writing to it, or if
-            OpenSearch rejects what is sent.
+    Raises an `InputError` on options that do not fit the encoder, and a `StoreError` if there is no
+    such index, if another process is writing to it, or if OpenSearch rejects what is sent.
     """
     there = versions(handle)
     source = find_index(handle)
