@@ -27,16 +27,18 @@ _PLAIN = frozenset(
 def frequent_sentences(texts: Iterable[str], most: int = 6) -> list[str]:
     """The sentences that most texts have, with the most words of their own, the best first.
 
-    A sentence has 4 to 14 words, and occurs in two texts or more, whatever its case and
-    punctuation; no two that are returned share a word of their own.
+    A sentence has 4 to 14 words, without numbers and names, and occurs in two texts or more,
+    whatever its case and punctuation; no two that are returned share a word of their own.
     """
     shown: dict[tuple[str, ...], str] = {}
     texts_with: dict[tuple[str, ...], int] = defaultdict(int)
     words_in: Counter[str] = Counter()
+    small = set(_PLAIN)
     n_texts = 0
     for text in texts:
         n_texts += 1
         found = dict(_sentences(text))
+        small.update(word for sentence in found.values() for word in _words(sentence))
         words_in.update({word for words in found for word in words})
         for words, sentence in found.items():
             if LEAST_WORDS <= len(words) <= MOST_WORDS:
@@ -47,7 +49,14 @@ def frequent_sentences(texts: Iterable[str], most: int = 6) -> list[str]:
         told = (word for word in words if word not in _PLAIN and word.isalpha())
         return frozenset(word for word in told if words_in[word] <= _COMMON * max(n_texts, 10))
 
-    repeated = {words: own(words) for words, n in texts_with.items() if n >= _LEAST_DOCUMENTS}
+    def is_plain(sentence: str) -> bool:
+        named = (
+            word[0].isupper() and word.casefold() not in small for word in _words(sentence)[1:]
+        )
+        return not any(sign.isdigit() for sign in sentence) and not any(named)
+
+    frequent = [words for words, n in texts_with.items() if n >= _LEAST_DOCUMENTS]
+    repeated = {words: own(words) for words in frequent if is_plain(shown[words])}
     ranked = sorted(repeated, key=lambda words: (-texts_with[words] * len(repeated[words]), words))
     chosen: list[str] = []
     taken: set[str] = set()
@@ -67,5 +76,8 @@ def _sentences(text: str) -> Iterable[tuple[tuple[str, ...], str]]:
         start = end
         if "\n" in sentence:  # wrapped, or two turns
             continue
-        words = tuple(sentence[a:b].casefold() for a, b in find_words(sentence).tolist())
-        yield words, sentence
+        yield tuple(word.casefold() for word in _words(sentence)), sentence
+
+
+def _words(text: str) -> list[str]:
+    return [text[start:end] for start, end in find_words(text).tolist()]

@@ -15,6 +15,9 @@ from slice_os.hits.hit import Context, Hit
 from slice_os.hits.labelled import TABLES, labelled_rows
 from slice_os.tables.table import decoded, json_object
 
+Place: TypeAlias = tuple[str, int, int]
+"""The document of a span, its first code point, and one past the last."""
+
 LabelKey: TypeAlias = tuple[str, str, int, int, str]
 """The words that a label is about: topic, document, first code point, one past the last, text."""
 
@@ -74,6 +77,11 @@ class Label:
     def key(self) -> LabelKey:
         """The words that it is about."""
         return self.topic, self.doc_id, self.start, self.end, self.text
+
+    @property
+    def place(self) -> Place:
+        """Where its words are."""
+        return self.doc_id, self.start, self.end
 
     @classmethod
     def of(cls, hit: Hit, right: bool, reader: str = "", origin: Origin | None = None) -> Label:

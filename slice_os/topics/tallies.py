@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
+from slice_os.hits.hit import Hit
 from slice_os.query.filter_values import parse_date
 from slice_os.text.documents import Metadata, Scalar, field_text
+from slice_os.topics.labels import Place
 
 PERIODS = ("day", "week")
 TOTALS = ("topic", "phrase")
@@ -74,6 +76,25 @@ def tally(hits: Iterable[Found], by: str, date_field: str = "date") -> list[Tall
         return key[0], 0 if by in PERIODS else -counts[key], key[1]
 
     return [Tally(*key, counts[key], len(documents[key])) for key in sorted(counts, key=order)]
+
+
+def expected_documents(hits: Iterable[Hit], accepted: Container[Place]) -> float:
+    """About how many documents say it: of each, the likeliest hit counts with its probability.
+
+    What people accepted is sure, and so is a hit without a probability.
+    """
+    shares: dict[str, float] = {}
+    for hit in hits:
+        sure = hit.probability is None or place_of_span(hit) in accepted
+        share = 1.0 if sure else hit.probability or 0.0
+        shares[hit.doc_id] = max(share, shares.get(hit.doc_id, 0.0))
+    return sum(shares.values())
+
+
+def place_of_span(hit: Hit) -> Place:
+    """Where the words of a hit are that scored, however wide it is."""
+    span = hit.span or hit
+    return hit.doc_id, span.start, span.end
 
 
 def _place(hit: Found, by: str, date_field: str) -> str:

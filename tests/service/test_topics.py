@@ -205,6 +205,33 @@ def test_hits_are_counted(
         hits = [hit for hit in mine_topics(corpus, [given]) if hit.metadata["domain"] == "media"]
     assert answer["total"] == len(hits) == sum(count["hits"] for count in answer["counts"])
     assert answer["documents"] == 2
+    assert 0 < answer["expected"] <= 2
+
+
+def test_counts_tell_the_recall_that_labels_expect(
+    client: TestClient, store_folder: Path, etag: str
+) -> None:
+    def counted() -> Any:
+        return client.get("/topics/cancel/counts").json()
+
+    before = counted()
+    assert before["recall"] is None
+    with Corpus(store_folder) as corpus:
+        topic, _ = read_table(CANCEL, "cancel")
+        assert topic is not None
+        hit = next(mine_topics(corpus, [topic]))
+    label = Label.of(hit, right=True)
+    client.post("/labels", json={"labels": [label.to_row()]})
+    assert counted()["expected"] > before["expected"]
+    missed = label.to_row() | {"start": 0, "end": 3, "text": "abc", "passage": None}
+    client.post("/labels", json={"labels": [missed]})
+    recall = counted()["recall"]
+    assert (recall["value"], recall["labels"], recall["sampled"]) == (0.5, 2, False)
+    assert 0 < recall["low"] < 0.5 < recall["high"] < 1
+    while waiting := client.post("/topics/cancel/estimate", json={}).json()["hits"]:
+        labels = [Label.of(Hit.from_dict(one), right=False).to_row() for one in waiting]
+        client.post("/labels", json={"labels": labels})
+    assert counted()["recall"]["sampled"]
 
 
 def test_all_topics_are_counted_in_one_pass(client: TestClient, etag: str) -> None:
@@ -218,6 +245,8 @@ def test_all_topics_are_counted_in_one_pass(client: TestClient, etag: str) -> No
         "topic": "never",
         "total": 0,
         "documents": 0,
+        "expected": 0,
+        "recall": None,
         "of": 4,
         "by": "csat",
         "counts": [],

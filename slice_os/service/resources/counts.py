@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,19 +16,22 @@ from starlette.responses import Response
 
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError
+from slice_os.hits.hit import Hit
+from slice_os.hits.precision_cut import wilson_interval
 from slice_os.query.filters import DATE
 from slice_os.service.asgi.work import until_stopped
 from slice_os.service.known_hits import Found, Key, store_state
 from slice_os.service.resources.bodies import pooled
+from slice_os.service.resources.estimates import known_estimate
 from slice_os.service.resources.topics import TopicName
 from slice_os.service.services import Services, Shared
 from slice_os.tables.spreadsheets import write_csv
 from slice_os.tables.table import collected
 from slice_os.topics.folder import StoredTopic
-from slice_os.topics.labels import LabelKey
+from slice_os.topics.labels import LabelKey, of_topic
 from slice_os.topics.matching import components, find_matches, missing
 from slice_os.topics.run import mine_topics
-from slice_os.topics.tallies import PERIODS, place_of, tally
+from slice_os.topics.tallies import PERIODS, expected_documents, place_of, place_of_span, tally
 from slice_os.topics.topic import Topic
 
 router = APIRouter(tags=["topics"])
@@ -55,6 +60,24 @@ class CountAnswer(BaseModel):
     of: OfStore
 
 
+class RecallAnswer(BaseModel):
+    """The share of right ones that a topic's cut finds, with its 95 % interval.
+
+    Attributes:
+        value: the share.
+        low: lower end of the interval.
+        high: its upper end.
+        labels: that it rests on.
+        sampled: whether these are of a sample of all passages; else they are the accepted hits.
+    """
+
+    value: float
+    low: float
+    high: float
+    labels: int
+    sampled: bool
+
+
 class CountsAnswer(BaseModel):
     """The number of hits, or matches, of a topic, in total and by day, week, document or field.
 
@@ -62,6 +85,9 @@ class CountsAnswer(BaseModel):
         topic: its name.
         total: number of hits.
         documents: number of documents that have one.
+        expected: about how many documents say it: the sum of the probabilities of the likeliest
+            hit of each, where an accepted one is sure; null for matches.
+        recall: of the topic's cut, as expected from labels; null without labels.
         of: number of all documents of the store.
         by: ``day``, ``week``, ``document`` or the name of the field.
         counts: days and weeks in order, otherwise the most frequent first.
@@ -70,6 +96,8 @@ class CountsAnswer(BaseModel):
     topic: str
     total: int
     documents: int
+    expected: float | None
+    recall: RecallAnswer | None
     of: OfStore
     by: str
     counts: list[CountAnswer]
@@ -186,6 +214,7 @@ def _counted(
             "topic": stored.topic.name,
             "total": len(found),
             "documents": len({hit.doc_id for hit in found}),
+            **_expected(services, corpus, stored, found),
             "of": of_all,
             "by": by,
             "counts": [
@@ -200,6 +229,25 @@ def _counted(
         }
         for stored, found in zip(topics, _hits(services, corpus, topics), strict=True)
     ]
+
+
+def _expected(
+    services: Services, corpus: Corpus, stored: StoredTopic, found: Sequence[Found]
+) -> dict[str, Any]:
+    """What probabilities and labels tell of the hits of a topic."""
+    if stored.topic.combination is not None:
+        return {"expected": None, "recall": None}
+    hits, labels = [hit for hit in found if isinstance(hit, Hit)], services.current_labels()
+    own = of_topic(labels, stored.topic.name)
+    accepted = {label.place for label in own if label.right and label.doc_id}
+    recall = None
+    if estimate := known_estimate(services, corpus, stored, labels):
+        recall = {**asdict(estimate.cut.recall), "labels": estimate.labels, "sampled": True}
+    elif accepted:
+        kept, of = len(accepted & set(map(place_of_span, hits))), len(accepted)
+        low, high = wilson_interval(kept, of)
+        recall = {"value": kept / of, "low": low, "high": high, "labels": of, "sampled": False}
+    return {"expected": expected_documents(hits, accepted), "recall": recall}
 
 
 def _everywhere(services: Services, corpus: Corpus, by: str, date_field: str) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter
@@ -14,6 +15,7 @@ from slice_os.service.resources.hits import HitsAnswer
 from slice_os.service.resources.topics import TopicName
 from slice_os.service.services import Services, Shared
 from slice_os.topics.folder import StoredTopic
+from slice_os.topics.labels import Label
 from slice_os.topics.recall import TopicEstimate
 from slice_os.topics.sampling import Sample, sample
 
@@ -71,11 +73,25 @@ def estimate(
     }
 
 
+def known_estimate(
+    services: Services, corpus: Corpus, stored: StoredTopic, labels: Sequence[Label]
+) -> TopicEstimate | None:
+    """What the last sample tells, if it is labelled, and store and topic are as they were."""
+    known = services.samples.get(_key(corpus, stored))
+    if known is None or known[0][:2] != (store_state(corpus), stored.etag):
+        return None
+    return None if known[1].waiting(labels) else known[1].estimate(labels)
+
+
+def _key(corpus: Corpus, stored: StoredTopic) -> tuple[str, str]:
+    return corpus.info().location, stored.topic.name
+
+
 def _sample(
     services: Services, corpus: Corpus, stored: StoredTopic, wanted: EstimateRequest
 ) -> Sample:
     """The sample, from what is kept as long as store and topic have not changed."""
-    key = corpus.info().location, stored.topic.name
+    key = _key(corpus, stored)
     state = store_state(corpus), stored.etag, wanted.size, wanted.seed
     known = services.samples.get(key)
     if known is None or known[0] != state:

@@ -35,7 +35,6 @@ class OverviewAnswer(BaseModel):
 
     Attributes:
         documents: number of documents.
-        speakers: those of its conversations, the most frequent first; empty without turns.
         first: the first day; null if no document has a date.
         last: the last day.
         weeks: with documents, in order.
@@ -44,7 +43,6 @@ class OverviewAnswer(BaseModel):
     """
 
     documents: int
-    speakers: list[str]
     first: str | None
     last: str | None
     weeks: list[Week]
@@ -70,21 +68,17 @@ def _overview(corpus: Corpus, date_field: str) -> dict[str, Any]:
     weeks = documents_by(corpus, "week", date_field)
     weeks.pop("-", None)
     kinds = {}
-    speakers: list[str] = []
     for field, kind in corpus.fields().items():
-        if kind != "text" or field == date_field:
+        if kind != "text" or field in (_SPEAKER, date_field):
             continue
-        values = [value.value for value in corpus.field_values(field, _MOST_KINDS + 1)]
-        if field == _SPEAKER:
-            speakers = values
-        elif 1 < len(values) <= _MOST_KINDS:
-            kinds[field] = len(values)
+        number = len(corpus.field_values(field, _MOST_KINDS + 1))
+        if 1 < number <= _MOST_KINDS:
+            kinds[field] = number
     ids = [entry.id for entry in islice(corpus.documents(), _LISTED)]
     read = ids[:: max(1, len(ids) // _READ)][:_READ]
     texts = filter(None, map(corpus.store.document_text, read))
     return {
         "documents": corpus.info().documents,
-        "speakers": speakers,
         "first": days[0] if days else None,
         "last": days[-1] if days else None,
         "weeks": [

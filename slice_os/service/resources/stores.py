@@ -32,6 +32,8 @@ class StoreEntry(BaseModel):
         min_probability: least probability of a hit in `/mine` and of topics, unless a request or
             a topic says otherwise; null if hits have none.
         threshold: least cosine that the model suggests; it is the cut if hits have no probability.
+        least_cosine: from here on hits are looked at if the cut is a probability.
+        unit: what its documents are: dialogues if they have speakers.
         fields: metadata fields that filters can name, and their kinds.
     """
 
@@ -43,6 +45,8 @@ class StoreEntry(BaseModel):
     encoder: str
     min_probability: float | None
     threshold: float
+    least_cosine: float
+    unit: Literal["dialogue", "document"]
     fields: dict[str, Literal["text", "number"]]
 
 
@@ -96,7 +100,8 @@ def values(
 
 def _entry(name: str, corpus: Corpus) -> dict[str, Any]:
     info = corpus.info()
-    cut = usual_cut(corpus.encoder, corpus.refinement().verifies)
+    refine, fields = corpus.refinement(), corpus.fields()
+    cut = usual_cut(corpus.encoder, refine.verifies)
     return {
         "name": name,
         "kind": "local" if corpus.store.folder else "opensearch",
@@ -106,5 +111,7 @@ def _entry(name: str, corpus: Corpus) -> dict[str, Any]:
         "encoder": info.encoder.name,
         "min_probability": cut.get("min_probability"),
         "threshold": info.encoder.threshold,
-        "fields": corpus.fields(),
+        "least_cosine": refine.threshold(info.encoder.threshold),
+        "unit": "dialogue" if "speaker" in fields else "document",
+        "fields": fields,
     }

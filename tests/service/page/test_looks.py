@@ -71,7 +71,7 @@ def show_rule(page: Page) -> None:
 def show_matches(page: Page) -> None:
     show_board(page)
     card = page.get_by_role("article", name="looks", exact=True)
-    card.get_by_role("button", name="Documents without").click()
+    card.get_by_role("button", name="Dialogues without").click()
     page.locator(".match .place button").first.click()
     expect(page.locator("#reader .block").first).to_be_visible()
 

@@ -92,13 +92,16 @@ def test_every_door_gives_the_same_hits(
             model = of_model(corpus, work.folder, topic="leaves")
             page = open_page("#topics")
             card = page.get_by_role("article", name="leaves", exact=True)
-            expect(card.locator(".total")).to_contain_text(str(len({p[0] for p in places(python)})))
+            documents = len({doc_id for doc_id, _, _ in places(python)})
+            expect(card.locator(".chart-place")).to_contain_text(f"{documents} dialogues with")
+            said = card.locator(".total").inner_text()
             counted = asked(page_server, "topics/leaves/counts")
             assert counted["total"] == len(python)
             card.get_by_role("button", name="Show hits").click()
             page.locator("#options summary").click()
             if page.get_by_label("Same words only once").is_checked():
                 page.get_by_label("Same words only once").uncheck()
+            expect(page.locator("#headline")).to_contain_text(said)
     assert len(python) > 2
     assert min(hit["probability"] for hit in python) >= UNSURE_FROM
     assert places(said) == places(model["hits"]) == places(python)

@@ -47,7 +47,7 @@ def test_a_rule_is_made_without_toml_and_edited_again(
     expect(card).to_contain_text("stolen, said by customer, within 3 sentences before leaves")
     kept = asked(page_server, "topics/Leaves%20and%20stays%20safe")
     assert kept["none"] == [{**wanted, "speaker": "customer"}]
-    expect(card.locator(".total")).to_have_text("4 of 7")
+    expect(card.locator(".total")).to_have_text("4 of 7 dialogues")
 
     card.get_by_role("button", name="Show matches").click()
     expect(page.locator("#matches-total")).to_have_text("4 matches")
@@ -64,8 +64,8 @@ def test_documents_without_a_topic_open_too(open_page: OpenPage, page_server: Se
     make_topic(page_server, "leaving")
     page = open_page("#topics")
     card = page.get_by_role("article", name="leaving", exact=True)
-    card.get_by_role("button", name="Documents without").click()
-    expect(page.locator("#matches-title")).to_have_text("Documents without leaving")
+    card.get_by_role("button", name="Dialogues without").click()
+    expect(page.locator("#matches-title")).to_have_text("Dialogues without leaving")
     expect(page.locator("#matches-total")).to_have_text("3 matches")
     match = page.get_by_role("article", name="chats/opening", exact=True)
     match.locator(".place button").click()

@@ -15,6 +15,7 @@ import { ask, whenKeyNeeded } from "./service.js";
 import { themeButton } from "./theme-button.js";
 import { topicBoard } from "./topic-board.js";
 import { topicForm } from "./topic-form.js";
+import { callDocuments } from "./unit.js";
 
 let view = fromFragment(location.hash);
 /** @type {any[]} */
@@ -57,6 +58,7 @@ async function show() {
     return;
   }
   view.store = store.name;
+  callDocuments(store.unit);
   byId("store").value = store.name;
   if (onTopics) await board.show(store);
   else if (view.page === "matches") await matches.open();

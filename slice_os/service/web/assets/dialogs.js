@@ -1,4 +1,4 @@
-/** Questions in dialogues: a key, and whether somebody is sure. */
+/** Questions in windows: a key, and whether somebody is sure. */
 
 import { byId } from "./dom.js";
 

@@ -1,7 +1,8 @@
 /** Facets: values of metadata fields to search within, with how many of the hits have each. */
 
-import { byId, counted, element, isolated, plural } from "./dom.js";
+import { byId, counted, element, isolated } from "./dom.js";
 import { ask } from "./service.js";
+import { documents } from "./unit.js";
 
 const FIRST = 8;
 const MOST = 100;
@@ -38,13 +39,13 @@ export function facetPanel(root, changed) {
 
   function listed(store, field, values, limit) {
     const chosen = chosenOf(where[field]);
-    const boxes = values.map(({ value, documents }) => {
+    const boxes = values.map(({ value, documents: number }) => {
       const count = element("span", { class: "count" });
       counts.push({ field, value: String(value), count });
       const box = element("input", { type: "checkbox", value: String(value), checked: chosen.includes(String(value)) });
       return element(
         "label",
-        { class: "check", title: plural(documents, "document") },
+        { class: "check", title: documents(number) },
         box, element("span", { class: "name" }, isolated(String(value))), count,
       );
     });

@@ -1,14 +1,15 @@
 /** How many documents say it, in a sentence, and when. Both follow the cut and the answers, without a query. */
 
-import { byId, counted, element, plural } from "./dom.js";
+import { byId, element } from "./dom.js";
 import { timeChart, weekOf } from "./time-chart.js";
+import { documents, sayThis } from "./unit.js";
 
 /**
  * @param {(time: {gte: string, lte: string} | null) => void} choose
  * @param {(hit: any) => boolean | undefined} answerOf
  */
 export function headline(choose, answerOf) {
-  /** @type {{documents: number, speakers: string[], weeks: {week: string, documents: number}[]} | null} */
+  /** @type {{documents: number, weeks: {week: string, documents: number}[]} | null} */
   let store = null;
   const sentence = byId("headline");
   const place = byId("weeks");
@@ -32,15 +33,13 @@ export function headline(choose, answerOf) {
 
   function drawSentence(sure, { least, measure, complete, within }) {
     const weekly = place.hidden ? "" : "; the bars count these by week";
-    const noun = store?.speakers.length ? "dialogue" : "document";
     const shares = likely(sure);
-    const number = Math.round(shares.reduce((sum, share) => sum + share, 0));
-    const some = number ? `${complete ? "About" : "At least"} ${counted(number)}` : shares.length ? "Hardly any" : "None";
-    const of = store && !within ? `of ${plural(store.documents, noun)}` : number === 1 ? noun : `${noun}s`;
+    const expected = shares.reduce((sum, share) => sum + share, 0);
+    const [some, say] = sayThis(expected, shares.length, store && !within ? store.documents : null, complete);
     const sum = sure.some((hit) => hit.probability !== null) ? "The sum of the probabilities of " : "";
     sentence.replaceChildren(
-      element("b", {}, `${some} ${of}`), number > 1 ? "say this" : "says this",
-      element("span", { class: "soft" }, `${sum}${plural(shares.length, noun)} with a hit from ${measure} ${least.toFixed(2)} on${within ? ", within your filters" : ""}${weekly}.`),
+      element("b", {}, some), ` ${say} `,
+      element("span", { class: "soft" }, `${sum}${documents(shares.length)} with a hit from ${measure} ${least.toFixed(2)} on${within ? ", within your filters" : ""}${weekly}.`),
     );
   }
 

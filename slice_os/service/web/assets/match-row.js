@@ -1,7 +1,8 @@
 /** One match of a rule: its evidence, the time between, and what it lacks. */
 
-import { clock, element, isolated, plural } from "./dom.js";
+import { clock, element, isolated } from "./dom.js";
 import { fields, percent } from "./hit-row.js";
+import { documents } from "./unit.js";
 
 /**
  * @param {any} match
@@ -11,7 +12,7 @@ import { fields, percent } from "./hit-row.js";
  */
 export function matchRow(match, colourOf, open) {
   const first = placeOf(match);
-  const several = match.doc_ids.length > 1 ? plural(match.doc_ids.length, "document") : "";
+  const several = match.doc_ids.length > 1 ? documents(match.doc_ids.length) : "";
   const said = match.evidence.map((hit, number) => {
     const former = match.evidence[number - 1];
     return element(

@@ -8,6 +8,7 @@ import { keyOf } from "./scores.js";
 import { ask } from "./service.js";
 import { ruleInWords } from "./topic-card.js";
 import { topicPath } from "./topic-form.js";
+import { documentWord, documentsWithout } from "./unit.js";
 
 const FIRST = 200;
 
@@ -35,7 +36,7 @@ export function matchesView(current, reader) {
     if (matches.length < total) {
       list.append(element("p", { class: "mining" }, `The first ${counted(matches.length)} are shown.`, element("button", { type: "button", click: whole }, "Show all")));
     }
-    if (!total) showNotice(notice, "Nothing matches", "No document of this store has all that the rule asks for.");
+    if (!total) showNotice(notice, "Nothing matches", `No ${documentWord()} of this store has all that the rule asks for.`);
     tell(byId("matches-total").textContent);
     const wanted = current().open;
     const match = wanted && matches.find(({ doc_ids }) => doc_ids.includes(wanted.id));
@@ -53,7 +54,7 @@ export function matchesView(current, reader) {
     list.replaceChildren();
     byId("matches-total").textContent = "";
     byId("matches-rule").replaceChildren();
-    byId("matches-title").replaceChildren(lacking ? "Documents without " : "", isolated(lacking || topic));
+    byId("matches-title").replaceChildren(lacking ? `${documentsWithout()} ` : "", isolated(lacking || topic));
     root.setAttribute("aria-busy", "true");
     try {
       const rule = lacking ? without(lacking) : await ask(topicPath(topic));

@@ -9,7 +9,7 @@ import { offers } from "./wordings.js";
  * @param {(phrases: string[]) => Promise<string[]>} near finds whole turns near to phrases
  */
 export function queryForm(form, submitted, near) {
-  const phrases = wordings(byId("phrases"), "Phrase", "the contract renews by itself");
+  const phrases = wordings(byId("phrases"), "Phrase", "as somebody might say it");
   const counters = wordings(byId("counters"), "Not", "");
   byId("add-phrase").addEventListener("click", offer);
   byId("add-counter").addEventListener("click", () => counters.add("").focus());
@@ -54,6 +54,10 @@ export function queryForm(form, submitted, near) {
       byId("unit").value = view.unit;
       byId("verify").checked = view.verify;
       byId("collapse").checked = view.collapse;
+    },
+    /** Show a phrase of the store as an example. */
+    suggest(phrase) {
+      if (phrase) phrases.first().placeholder = phrase;
     },
     focus() {
       phrases.first().focus();

@@ -1,11 +1,12 @@
-/** The dialogue that makes and changes a rule, out of topics. */
+/** The window that makes and changes a rule, out of topics. */
 
 import { byId, counted, element } from "./dom.js";
 import { inWords } from "./notices.js";
 import { partFields } from "./rule-part.js";
-import { KINDS, PER, isRule, listsOf, partsOf } from "./rules.js";
+import { KINDS, isRule, listsOf, partsOf } from "./rules.js";
 import { ask } from "./service.js";
 import { save } from "./topic-form.js";
+import { documentWord } from "./unit.js";
 
 const MOST_SPEAKERS = 20;
 
@@ -83,8 +84,8 @@ export function ruleForm() {
     byId("rule-name").value = topic.name ?? "";
     byId("rule-description").value = topic.description ?? "";
     const fields = Object.keys(opened.fields ?? {});
-    const shared = Object.fromEntries([...new Set([...fields, topic.per ?? "document"])].map((name) => [name, `set of documents with one ${name}`]));
-    byId("rule-per").replaceChildren(...Object.entries({ ...shared, ...PER }).reverse().map(([value, text]) => element("option", { value }, text)));
+    const shared = Object.fromEntries([...new Set([...fields, topic.per ?? "document"])].map((name) => [name, `set of ${documentWord(true)} with one ${name}`]));
+    byId("rule-per").replaceChildren(...Object.entries({ ...shared, document: documentWord(), turn: "turn" }).reverse().map(([value, text]) => element("option", { value }, text)));
     byId("rule-per").value = topic.per ?? "document";
     byId("rule-error").textContent = byId("rule-tried").textContent = "";
     for (const part of partsOf(topic)) add(part);

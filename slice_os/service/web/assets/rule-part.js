@@ -2,6 +2,7 @@
 
 import { element } from "./dom.js";
 import { KINDS, partInWords } from "./rules.js";
+import { documentWord } from "./unit.js";
 
 const ORDERS = ["after", "before", "near"];
 const MEASURES = ["seconds", "turns", "sentences", "words"];
@@ -53,7 +54,7 @@ export function partFields(part, names) {
       element("div", { class: "needs" },
         labelled("Said by", speaker), labelled("As", asked), first.element, last.element,
         labelled("Where", side, other), within.element,
-        labelled("At least", times, "times"), labelled("In at least", documents, "documents")),
+        labelled("At least", times, "times"), labelled("In at least", documents, documentWord(true))),
     ),
   );
   tell();

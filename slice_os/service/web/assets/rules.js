@@ -1,7 +1,8 @@
 /** Rules: topics that combine others. Pure functions, between the keys of their files and words. */
 
+import { documents } from "./unit.js";
+
 export const KINDS = { all: "has", any: "has one of", none: "lacks" };
-export const PER = { document: "document", turn: "turn" };
 
 /** @typedef {{kind: string, topic: string, [key: string]: any}} Part */
 
@@ -42,7 +43,7 @@ export function partInWords(part) {
     part.last && `in the last ${part.last}`,
     beside,
     part.times > 1 && `at least ${part.times} times`,
-    part.documents > 1 && `in at least ${part.documents} documents`,
+    part.documents > 1 && `in at least ${documents(part.documents)}`,
   ].filter(Boolean).join(", ");
 }
 

@@ -22,8 +22,6 @@ import { nearTurns } from "./wordings.js";
 
 // How far below the threshold hits are fetched, so that the slider has room.
 const ROOM = 0.1;
-// As in slice_os/query/options.py.
-const LOW_THRESHOLD = 0.45;
 // Of what nobody says, so many of the nearest are shown.
 const NEAREST = 10;
 
@@ -39,7 +37,7 @@ export function searchView(current, change, topics, topicsChanged) {
   let visible = [];
   let running = new AbortController();
   /** @type {any} */
-  let store = { min_probability: null, threshold: 0.6 };
+  let store = { min_probability: null, threshold: 0.6, least_cosine: -1 };
   const root = byId("results");
   const notice = byId("notice");
   const feed = byId("hits");
@@ -105,7 +103,7 @@ export function searchView(current, change, topics, topicsChanged) {
    */
   function counts(hit) {
     const { measure, most } = current();
-    const far = measure === "probability" && Number(most) && hit.cosine < Math.min(store.threshold, LOW_THRESHOLD);
+    const far = measure === "probability" && Number(most) && hit.cosine < store.least_cosine;
     return !far && reaches(hit, measure, least());
   }
 
@@ -242,6 +240,7 @@ export function searchView(current, change, topics, topicsChanged) {
     if (current().store !== name) return;
     glance = found_;
     says.about(glance);
+    form.suggest(glance?.phrases[0]);
     if (found.length) sayHow();
     else if (!current().phrases.length) begin();
   }

@@ -10,6 +10,7 @@ import { estimateTask } from "./estimate-task.js";
 import { ruleForm } from "./rule-form.js";
 import { topicCard } from "./topic-card.js";
 import { quoted, topicPath } from "./topic-form.js";
+import { documentWord } from "./unit.js";
 
 /**
  * @param {ReturnType<import("./topic-form.js").topicForm>} form
@@ -101,7 +102,7 @@ export function topicBoard(form, told) {
   /** Offer to count by the fields of the store. */
   function offerFields(names) {
     const chosen = by.value;
-    by.replaceChildren(...["week", "day", "document", ...names].map((name) => element("option", { value: name }, name)));
+    by.replaceChildren(...["week", "day", "document", ...names].map((name) => element("option", { value: name }, name === "document" ? documentWord() : name)));
     by.value = [...by.options].some((one) => one.value === chosen) ? chosen : "week";
   }
 

@@ -10,6 +10,7 @@ import { cutOf } from "./scores.js";
 import { ask } from "./service.js";
 import { perHundred } from "./time-chart.js";
 import { topicPath } from "./topic-form.js";
+import { documents, documentsWithout, sayThis } from "./unit.js";
 
 /**
  * @param {any} topic
@@ -22,6 +23,7 @@ import { topicPath } from "./topic-form.js";
 export function topicCard(topic, view, told) {
   const total = element("p", { class: "total" }, "…");
   const chart = element("div", { class: "chart-place" }, element("p", { class: "soft" }, "Counting …"));
+  const recall = element("span", { class: "recall" });
   const labels = element("span", { class: "soft" });
   const outcome = element("div", { class: "outcome", "aria-live": "polite" });
   const path = topicPath(topic.name);
@@ -39,12 +41,14 @@ export function topicCard(topic, view, told) {
   } }, text);
 
   function showCounts(found) {
-    total.replaceChildren(element("b", {}, counted(found.documents)), found.of === null ? "" : ` of ${counted(found.of)}`);
+    const [number, say] = rule ? [`${counted(found.documents)} of ${documents(found.of)}`, ""] : sayThis(found.expected, found.documents, found.of);
+    total.replaceChildren(element("b", {}, number), ` ${say}`);
     const rate = found.of ? `, ${perHundred(found.documents, found.of)} per 100` : "";
+    recall.textContent = found.recall ? `${recallInWords(found.recall)} · ` : "";
     chart.replaceChildren(
       element("p", { class: "soft" }, rule
         ? `${counted(found.total)} ${found.total === 1 ? "match" : "matches"}${rate}`
-        : `${plural(found.documents, "document")} with ${plural(found.total, "hit")}${rate}`),
+        : `${documents(found.documents)} with ${plural(found.total, "hit")}${rate}`),
       countsChart(found.counts, view.by, (where) => (rule ? told.match({ topic: topic.name }) : told.search(topic, where))),
     );
   }
@@ -89,7 +93,7 @@ export function topicCard(topic, view, told) {
       element("ul", { class: "plain-list" }, ...suggestions.map((one) => element(
         "li", {},
         element("q", {}, isolated(one.text)),
-        element("span", { class: "soft" }, ` ${plural(one.documents, "document")}, cosine ${one.cosine.toFixed(2)} `),
+        element("span", { class: "soft" }, ` ${documents(one.documents)}, cosine ${one.cosine.toFixed(2)} `),
         button("It is", () => extend("phrases", one.text)),
         button("It is not", () => extend("counter_phrases", one.text)),
       ))),
@@ -117,7 +121,7 @@ export function topicCard(topic, view, told) {
     chart,
     rule ? ruleInWords(topic) : element("ul", { class: "phrases" }, ...topic.phrases.map((phrase) => element("li", {}, isolated(phrase))),
       ...(topic.counter_phrases ?? []).map((phrase) => element("li", { class: "not" }, element("span", { class: "soft" }, "not "), isolated(phrase)))),
-    rule ? null : element("p", {}, element("span", { class: "soft" }, `${cutInWords(topic)} · `), labels),
+    rule ? null : element("p", {}, element("span", { class: "soft" }, `${cutInWords(topic)} · `), recall, labels),
     element(
       "div", { class: "deeds" },
       ...(rule ? [
@@ -125,7 +129,7 @@ export function topicCard(topic, view, told) {
         button("Test", test),
       ] : [
         button("Show hits", () => told.search(topic)),
-        button("Documents without", () => told.match({ without: topic.name })),
+        button(documentsWithout(), () => told.match({ without: topic.name })),
         button("What is missed?", () => told.estimate(topic)),
         button("Test", test),
         button("Near misses", suggest),
@@ -151,6 +155,13 @@ function cutInWords(topic) {
   if (!cut) return "the usual cut";
   const learned = typeof topic.learned?.threshold === "number" ? ", learned" : "";
   return `${cut.measure} from ${cut.least.toFixed(2)}${learned}`;
+}
+
+/** What share of the right ones the cut finds, with its 95 % interval, and by what labels. */
+function recallInWords({ value, low, high, labels, sampled }) {
+  const [share, from, to] = [value, low, high].map((one) => Math.round(100 * one));
+  const by = sampled ? `by ${counted(labels)} labels of a sample` : `${counted(Math.round(value * labels))} of ${counted(labels)} accepted`;
+  return `expected recall ${share} % (${from} to ${to} %), ${by}`;
 }
 
 /** How far readers agree, with its 95 % interval. */

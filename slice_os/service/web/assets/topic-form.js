@@ -1,4 +1,4 @@
-/** The dialogue that makes and changes a topic. */
+/** The window that makes and changes a topic. */
 
 import { byId } from "./dom.js";
 import { ask } from "./service.js";

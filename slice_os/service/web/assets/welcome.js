@@ -1,7 +1,8 @@
 /** The first screen: what the store is, phrases to begin with, and what a probability means. */
 
-import { counted, element, isolated, plural } from "./dom.js";
+import { counted, element, isolated } from "./dom.js";
 import { showNotice } from "./notices.js";
+import { documents } from "./unit.js";
 
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long", timeZone: "UTC" });
 const DATE = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
@@ -27,8 +28,8 @@ export function welcome(notice, overview, search) {
 }
 
 /** "3,000 dialogues, 2 March to 26 April 2026, 6 queues". */
-export function inALine({ documents, speakers, first, last, kinds }) {
-  const parts = [plural(documents, speakers.length ? "dialogue" : "document")];
+export function inALine({ documents: number, first, last, kinds }) {
+  const parts = [documents(number)];
   if (first) {
     const [begin, end] = [new Date(first), new Date(last)];
     const sameYear = begin.getUTCFullYear() === end.getUTCFullYear();
