@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -37,7 +37,8 @@ from slice_os.query.options import (
     SearchKeywords,
     SearchOptions,
 )
-from slice_os.search.around import Turn, turns_of, units_of
+from slice_os.search.around import Turn, surrounded, turns_of, units_of
+from slice_os.search.listing import DocumentHits, first_of_each, search_phrases
 from slice_os.search.notebook import corpus_html, counted, ingest_bar
 from slice_os.search.recording import without_password
 from slice_os.search.refinement import Refinement, arranged, prepare, refinement
@@ -188,6 +189,42 @@ class Corpus:
         """
         mined, _, refine = self._mined(phrases, replace(options, **changes))
         yield from refine.all(mined)
+
+    def list_documents(
+        self,
+        phrases: str | Sequence[str],
+        listing: str,
+        options: MineOptions = DEFAULT_MINING,
+        *,
+        max_count: int | None = None,
+        **changes: Unpack[MineKeywords],
+    ) -> Iterator[DocumentHits]:
+        """Documents in place of hits, as grep lists files.
+
+        Args:
+            phrases: origin phrases.
+            listing: ``with`` for documents with a hit, ``without`` for those without one, each
+                with what comes nearest, or ``counts`` for all with their number of hits.
+            options: a value that several searches share.
+            max_count: hits that count for a document.
+            changes: fields of `MineOptions`. With ``where``, only documents with a passage that it
+                admits are listed.
+
+        Raises an `InputError` on another listing.
+        """
+        asked = replace(options, **changes)
+        found = search_phrases(self.store, self.encoder, phrases, asked, self._verifier)
+        limited = partial(first_of_each, most=max_count)
+        return found.documents(self, listing, limited)
+
+    def around(self, hits: Iterable[Hit], before: int = 0, after: int = 0) -> Iterator[Hit]:
+        """Hits with so many turns around them as their context; in other texts, sentences."""
+
+        @lru_cache(maxsize=1)
+        def place(doc_id: str) -> tuple[str, list[tuple[int, int]]]:
+            return self.text(doc_id), self.units(doc_id)
+
+        return surrounded(hits, lambda hit: place(hit.doc_id), before, after)
 
     def refinement(self, verify: bool | None = None) -> Refinement:
         """The steps that verify hits of this store; see `HitOptions` for ``verify``."""

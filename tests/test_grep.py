@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from slice_os import Corpus, Document, Segment, SpanEncoder
+from slice_os import Corpus, Document, InputError, Segment, SpanEncoder
 from slice_os.cli import main
 from slice_os.hits.hit import Context, Hit
 from slice_os.search.around import units_in, with_around
@@ -91,6 +91,24 @@ def test_documents_with_without_and_how_many(run: Run, store: str) -> None:
     _, told, _ = run(*mine, "-L", "--text", "--filter", "kind=chat")
     assert [line.split("  ")[0] for line in told.splitlines()] == ["near", "weather"]
     assert "my subscription this month” (0-43, cosine 0.6" in told
+
+
+def test_python_lists_what_the_command_lists(run: Run, store: str) -> None:
+    phrase, chats = CANCEL[1], {"kind": "chat"}
+    mine = ("mine", *CANCEL, "--store", store)
+    flags = {"with": "-l", "without": "-L", "counts": "-c"}
+    with Corpus(store) as corpus:
+        for listing, flag in flags.items():
+            listed = [one.to_dict() for one in corpus.list_documents(phrase, listing)]
+            assert listed == rows(run(*mine, flag)[1])
+        listed = [one.to_dict() for one in corpus.list_documents(phrase, "counts", where=chats)]
+        assert listed == rows(run(*mine, "-c", "--filter", "kind=chat")[1])
+        first = next(corpus.list_documents(phrase, "counts", max_count=1))
+        assert (first.doc_id, first.hits) == ("call", 1)
+        hits = corpus.around(corpus.mine(phrase), before=1, after=2)
+        assert [hit.to_dict() for hit in hits] == rows(run(*mine, "-B", "1", "-A", "2")[1])
+        with pytest.raises(InputError, match="there are with, without, counts"):
+            list(corpus.list_documents(phrase, "withot"))
 
 
 def test_topics_have_the_same_habits(run: Run, store: str) -> None:

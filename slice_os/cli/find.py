@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from slice_os.cli.grep import Grep, Place, grep_options
+from slice_os.cli.grep import Grep, grep_options
 from slice_os.cli.hit_options import file_option, flags_of, give, phrases_option
 from slice_os.cli.options import (
     FORMATS_HELP,
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from slice_os.hits.hit import Hit
     from slice_os.ingest.readers import ReadOptions
     from slice_os.originals.finding import Original
+    from slice_os.search.listing import Search
     from slice_os.text.documents import Document
-    from slice_os.topics.absence import Search
 
 
 @click.command()
@@ -114,7 +114,8 @@ def scan(
     from slice_os.ingest.reading import read
     from slice_os.ingest.sources import find_sources, skipped_line
     from slice_os.originals.finding import original_at
-    from slice_os.search.around import units_in
+    from slice_os.search.around import surrounded, units_in
+    from slice_os.search.listing import list_documents
     from slice_os.search.recording import run_record
     from slice_os.search.refinement import arranged
     from slice_os.search.scan import scan as scan_documents
@@ -144,7 +145,7 @@ def scan(
     def find(doc_id: str) -> Original:
         return original_at(doc_id, files[doc_id], reading.page_edges)
 
-    def place(hit: Hit) -> Place:
+    def place(hit: Hit) -> tuple[str, list[tuple[int, int]]]:
         own = hit.context  # two documents may have one id
         while near[0].id != hit.doc_id or near[0].text[own.start : own.end] != own.text:
             near.popleft()
@@ -156,9 +157,12 @@ def scan(
         model = encoder.load()
         hits = scan_documents(documents(), phrases, as_they_come, encoder=model)
         if grep.listing:
-            grep.list_documents(hits, files, as_json)
+            found = list_documents(grep.limited(hits), files, grep.listing)
+            grep.show_documents(found, as_json)
         else:
-            shown = grep.limited(arranged(grep.surrounded(hits, place), options))
+            if grep.around:
+                hits = surrounded(hits, place, grep.before or 0, grep.after or 0)
+            shown = grep.limited(arranged(hits, options))
             about = {"paths": list(paths), "max_count": grep.most}
             give(
                 shown,
@@ -221,7 +225,7 @@ def mine(
         as_they_come = replace(options, order=None, collapse=False)
         if grep.listing:
             found = _search(corpus, phrases, topic_paths, as_they_come, run)
-            grep.list_documents(found.hits(), corpus, as_json, _lacking(found, options, grep))
+            grep.show_documents(found.documents(corpus, grep.listing, grep.limited), as_json)
             return grep.status()
         if topic_paths:
             hits = _mined_topics(corpus, topic_paths, options, run)
@@ -230,11 +234,8 @@ def mine(
         else:
             hits = corpus.iter_mine(phrases, as_they_come)
 
-        @lru_cache(maxsize=1)
-        def place_in(doc_id: str) -> Place:
-            return corpus.text(doc_id), corpus.units(doc_id)
-
-        hits = grep.surrounded(hits, lambda hit: place_in(hit.doc_id))
+        if grep.around:
+            hits = corpus.around(hits, grep.before or 0, grep.after or 0)
         if run.counts:
             named = (replace(hit, topic=hit.group) for hit in grep.limited(hits))
             run.show_counts(named, "hits", as_json, "phrase" if phrases else "topic")
@@ -283,26 +284,14 @@ def _search(
     run: TopicRun,
 ) -> Search:
     """The hits of phrases or topics, and what comes nearest to them."""
-    from slice_os.topics.absence import search_phrases, search_topics
+    from slice_os.search.listing import search_phrases
+    from slice_os.topics.absence import search_topics
     from slice_os.topics.files import read_topics
 
     if phrases:
-        return search_phrases(corpus, phrases, options)
+        own = corpus.refinement(options.verify).verifier
+        return search_phrases(corpus.store, corpus.encoder, phrases, options, own)
     return search_topics(corpus, read_topics(paths), **_topic_options(options, run, corpus))
-
-
-def _lacking(
-    found: Search, options: MineOptions, grep: Grep
-) -> Callable[[str], Iterable[Hit | None]]:
-    """What comes nearest in a document without hits; nothing if the filter leaves it out."""
-
-    def lacking(doc_id: str) -> Iterable[Hit | None]:
-        if grep.listing == "without" or options.where:
-            near = found.nearest(doc_id)
-            return [near] if near or not options.where else []
-        return [None]
-
-    return lacking
 
 
 def _topic_options(options: MineOptions, run: TopicRun, corpus: Corpus) -> dict[str, Any]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,9 +16,7 @@ from slice_os.errors import SliceError
 
 if TYPE_CHECKING:
     from slice_os.hits.hit import Hit
-
-Place: TypeAlias = tuple[str, Sequence[tuple[int, int]]]
-"""The text of a document, and starts and ends of its turns or sentences."""
+    from slice_os.search.listing import DocumentHits
 
 FOUND, NOTHING, FAILED = range(3)
 
@@ -65,50 +63,18 @@ class Grep:
         if self.most is not None and others.get("new"):
             raise click.UsageError("--max-count: with --new, hits that are left out count as seen")
 
-    def surrounded(self, hits: Iterable[Hit], place: Callable[[Hit], Place]) -> Iterator[Hit]:
-        """Hits with what is around them; ``place`` gives text and units of the document of one."""
-        from slice_os.search.around import with_around
-
-        for hit in hits:
-            around = (self.before or 0, self.after or 0)
-            yield with_around(hit, *place(hit), *around) if self.around else hit
-
     def limited(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """The hits that are shown; all that have been are counted."""
-        for hit in hits:
-            if self.most is None or self.counts[hit.doc_id] < self.most:
-                self.counts[hit.doc_id] += 1
-                yield hit
+        from slice_os.search.listing import first_of_each
 
-    def list_documents(
-        self,
-        hits: Iterable[Hit],
-        doc_ids: Iterable[str],
-        as_json: bool | None,
-        lacking: Callable[[str], Iterable[Hit | None]] = lambda _doc_id: [None],
-    ) -> None:
-        """Print the documents that the options ask for.
+        return first_of_each(hits, self.most, self.counts)
 
-        Args:
-            hits: as they come.
-            doc_ids: of all documents, asked for after the hits.
-            as_json: see `show`.
-            lacking: what comes nearest in a document without a hit, if that is known; nothing if
-                the document is left out.
-        """
-        for hit in self.limited(hits):
-            if self.listing == "with" and self.counts[hit.doc_id] == 1:
-                show({"doc_id": hit.doc_id}, printable(hit.doc_id), as_json)
-        if self.listing == "with":
-            return
-        for doc_id in doc_ids:
-            name, count = printable(doc_id), self.counts[doc_id]
-            for near in [None] if count else lacking(doc_id):
-                if self.listing == "counts":
-                    show({"doc_id": doc_id, "hits": count}, f"{name}:{count}", as_json)
-                elif not count:
-                    plain = {"nearest": near.to_dict()} if near else {}
-                    show({"doc_id": doc_id, **plain}, f"{name}{_told(near)}", as_json)
+    def show_documents(self, found: Iterable[DocumentHits], as_json: bool | None) -> None:
+        """Print the documents that the options ask for."""
+        for one in found:
+            counted = "" if one.hits is None else f":{one.hits}"
+            told = f"{printable(one.doc_id)}{counted}{_told(one.nearest)}"
+            show(one.to_dict(), told, as_json)
 
     @contextmanager
     def statuses(self) -> Iterator[None]:

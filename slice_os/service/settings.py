@@ -11,6 +11,7 @@ from pathlib import Path
 MOST_PHRASES = 100
 LONGEST_PHRASE = 10_000
 MOST_HITS = 2_000
+MOST_AROUND = 1_000
 # The page mines so many.
 MOST_EXPORTED = 5_000
 MOST_TEXTS = 1_000

@@ -53,6 +53,37 @@ def test_the_stream_ends_at_its_limit(client: TestClient) -> None:
     assert lines(answer)[-1]["summary"] == {"hits": 2, "complete": False, "exhaustive": True}
 
 
+@pytest.mark.parametrize("listing", ["with", "without", "counts"])
+def test_documents_are_listed_as_the_library_lists_them(
+    client: TestClient, store_folder: Path, listing: str
+) -> None:
+    body = {"phrases": PHRASES, "listing": listing, "max_count": 1}
+    answer = lines(client.post("/mine", json=body))
+    with Corpus(store_folder) as corpus:
+        listed = corpus.list_documents(PHRASES, listing, max_count=1)
+        expected = [{"document": one.to_dict()} for one in listed]
+    assert [line for line in answer if "document" in line] == expected
+    assert answer[-1]["summary"]["documents"] == len(expected)
+    client.app.state.services.topics.add(Topic("leave", tuple(PHRASES)))
+    body = {"topics": ["leave"], "listing": listing, "max_count": 1}
+    found = [
+        line["document"]
+        for line in lines(client.post("/mine", json=body))[:-1]
+        if "document" in line
+    ]
+    assert [one["doc_id"] for one in found] == [one["document"]["doc_id"] for one in expected]
+    refused = client.post("/mine", json=body | {"before": 1})
+    assert (refused.status_code, "leave out before" in refused.text) == (400, True)
+
+
+def test_turns_around_hits_are_their_passages(client: TestClient, store_folder: Path) -> None:
+    body = {"phrases": PHRASES, "before": 1, "after": 1, "max_count": 1}
+    with Corpus(store_folder) as corpus:
+        found = list(corpus.around(corpus.mine(PHRASES), 1, 1))
+    first = {hit.doc_id: hit.to_dict() for hit in reversed(found)}
+    assert hits(client.post("/mine", json=body)) == list(reversed(first.values()))
+
+
 def test_topics_are_mined_by_name(client: TestClient) -> None:
     client.app.state.services.topics.add(Topic("cancel", tuple(PHRASES[:1]), threshold=0.5))
     found = hits(client.post("/mine", json={"topics": ["cancel"]}))

@@ -12,12 +12,14 @@ from slice_os.corpus import Corpus
 from slice_os.hits.hit import Hit
 from slice_os.query.filters import parse_where
 from slice_os.query.options import HitOptions, MineOptions
+from slice_os.search.listing import Search, search_phrases
 from slice_os.search.refinement import arranged
 from slice_os.service.asgi.work import until_stopped
 from slice_os.service.resources.bodies import Body, PhraseBody, StoreName, Text, Unit, with_options
 from slice_os.service.services import Services, stoppable
 from slice_os.service.settings import MOST_PHRASES
 from slice_os.tables.table import type_hints
+from slice_os.topics.absence import search_topics
 from slice_os.topics.run import mine_topics
 from slice_os.topics.topic import Topic
 
@@ -88,6 +90,27 @@ def mined(
     # Arranging takes all hits before it returns the first one, so that it must be stoppable.
     streamed = replace(options, where=where, order=None, collapse=False)
     return iter(arranged(until_stopped(corpus.iter_mine(wanted.phrases, streamed)), options))
+
+
+def searched(
+    services: Services,
+    corpus: Corpus,
+    wanted: PhraseBody | TopicHighlights,
+    where: Mapping[str, Any] | None,
+) -> Search:
+    """The search of `mined`, which knows also what comes nearest in a document; errors as there."""
+    if isinstance(wanted, TopicHighlights):
+        return search_topics(
+            corpus,
+            named_topics(services, wanted.topics),
+            parse_where(where),
+            services.current_labels(wanted.reader),
+            unit=wanted.unit,
+            verify=wanted.verify,
+        )
+    options = replace(stoppable(wanted.options(MineOptions), corpus.encoder), where=where)
+    verifier = corpus.refinement(options.verify).verifier
+    return search_phrases(corpus.store, corpus.encoder, wanted.phrases, options, verifier)
 
 
 def named_topics(services: Services, names: Sequence[str] | None) -> list[Topic]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +20,9 @@ from slice_os.errors import InputError
 from slice_os.hits.files import holds_texts, write_hits, write_labelled
 from slice_os.hits.hit import Hit
 from slice_os.query.options import MineOptions
+from slice_os.search.listing import LISTINGS, DocumentHits, first_of_each
 from slice_os.service.asgi.problems import error_body, problem_of
+from slice_os.service.asgi.work import until_stopped
 from slice_os.service.resources.bodies import (
     WHOLE,
     Body,
@@ -29,9 +32,9 @@ from slice_os.service.resources.bodies import (
     pooled,
     with_options,
 )
-from slice_os.service.resources.hits import TopicHighlights, mined
+from slice_os.service.resources.hits import TopicHighlights, mined, searched
 from slice_os.service.services import Shared
-from slice_os.service.settings import MOST_EXPORTED
+from slice_os.service.settings import MOST_AROUND, MOST_EXPORTED
 
 router = APIRouter(tags=["search"])
 
@@ -49,10 +52,40 @@ _MEDIA_TYPES = {
 FileFormat: Any = Literal[tuple(_MEDIA_TYPES)]
 
 MostHits = Annotated[int, Field(ge=1), WHOLE] | None
+Around = Annotated[int, Field(ge=0, le=MOST_AROUND), WHOLE] | None
+
+
+class GrepBody(Body):
+    """What grep's options say of a mining.
+
+    Attributes:
+        listing: list documents in place of hits: those ``with`` a hit; those ``without`` one, each
+            with what comes nearest; or ``counts``, all with their number of hits.
+        max_count: only the first hits of each document, or the best if there is an order.
+        before: turns before a hit, or sentences where nobody takes turns, in its passage.
+        after: turns or sentences after it.
+    """
+
+    listing: Literal[LISTINGS] | None = None  # type: ignore[valid-type]
+    max_count: MostHits = None
+    before: Around = None
+    after: Around = None
+
+    @property
+    def around(self) -> bool:
+        """Whether hits have turns or sentences as their passage."""
+        return self.before is not None or self.after is not None
+
+    def check(self) -> None:
+        """Refuse, by an InputError, what a list of documents has no use for."""
+        names = ("before", "after", "order", "collapse")
+        given = [name for name in names if getattr(self, name, None) not in (None, False)]
+        if self.listing and given:
+            raise InputError(f"a listing is of documents; leave out {given[0]}")
 
 
 @with_options(MineOptions)
-class PhraseMining(PhraseBody):
+class PhraseMining(GrepBody, PhraseBody):
     """Mining a store for phrases; see `slice_os.MineOptions`.
 
     An order, or `collapse`, needs all hits before the first one.
@@ -68,7 +101,7 @@ class PhraseMining(PhraseBody):
     limit: MostHits = None
 
 
-class TopicMining(TopicHighlights):
+class TopicMining(GrepBody, TopicHighlights):
     """Mining a store for topics, each with its own threshold.
 
     Attributes:
@@ -99,16 +132,29 @@ class JsonLines(StreamingResponse):
 async def mine(request: Request, services: Shared, body: PhraseMining | TopicMining) -> JsonLines:
     """Every hit in a store, line by line, as soon as it is found.
 
-    A line has a `hit`; now and then `progress`, with the number of hits so far; and the last one
-    a `summary`, or the `error` that ended the stream. Closing the connection ends the work.
+    A line has a `hit`, or a `document` of a listing; now and then `progress`, with the number of
+    them so far; and the last one a `summary`, or the `error` that ended the stream. Closing the
+    connection ends the work.
     """
+    body.check()
+    kind = "document" if body.listing else "hit"
 
-    def hits() -> Iterator[Hit]:
-        found = mined(services, services.stores.get(body.store), body, body.where)
+    def found() -> Iterator[Hit | DocumentHits]:
+        corpus = services.stores.get(body.store)
+        first = partial(first_of_each, most=body.max_count)
+        rows: Iterator[Hit | DocumentHits]
+        if body.listing:
+            asked = searched(services, corpus, body, body.where)
+            rows = asked.documents(until_stopped(corpus), body.listing, first)
+        else:
+            hits = mined(services, corpus, body, body.where)
+            if body.around:
+                hits = corpus.around(hits, body.before or 0, body.after or 0)
+            rows = first(hits)
         # One more than the limit tells that there are more.
-        return found if body.limit is None else islice(found, body.limit + 1)
+        return rows if body.limit is None else islice(rows, body.limit + 1)
 
-    batches = services.pool.stream(hits)
+    batches = services.pool.stream(found)
     # An error before the first hit has a status.
     first = await anext(batches, None)
 
@@ -120,15 +166,15 @@ async def mine(request: Request, services: Shared, body: PhraseMining | TopicMin
                     if body.limit is not None and done + len(batch) > body.limit:
                         batch, complete = batch[: body.limit - done], False
                     done += len(batch)
-                    found = [_line({"hit": hit.to_dict()}) for hit in batch]
-                    yield b"".join([*found, _line({"progress": {"done": done, "of": None}})])
+                    rows = [_line({kind: one.to_dict()}) for one in batch]
+                    yield b"".join([*rows, _line({"progress": {"done": done, "of": None}})])
                     batch = await anext(batches, None)
             except Exception as error:  # the status has been sent
                 yield _line(error_body(problem_of(error), request.state.request_id))
                 return
         exhaustive = isinstance(body, TopicMining) or body.options(MineOptions).exhaustive
         exhaustive = exhaustive or services.stores.get(body.store).store.exhaustive
-        yield _line({"summary": {"hits": done, "complete": complete, "exhaustive": exhaustive}})
+        yield _line({"summary": {f"{kind}s": done, "complete": complete, "exhaustive": exhaustive}})
 
     return JsonLines(lines())
 
