@@ -21,8 +21,7 @@ from slice_os.errors import InputError, imported
 from slice_os.tables.replacing import replacing
 from slice_os.training.backend import torch
 from slice_os.training.config import BASE, Stage, TrainingConfig
-from slice_os.training.context import STAGES, RunContext
-from slice_os.training.dev import DevResult, evaluate
+from slice_os.training.context import STAGES, DevResult, RunContext
 from slice_os.training.prepared_sets import Counts
 from slice_os.training.progress import Report, Tick, silent, tracked
 from slice_os.training.projection import RECORDS, STEPS, learned_projection
@@ -105,13 +104,13 @@ def train(
         return finished
     began = time.monotonic()
     context = RunContext(config, Path(data), target, progress)
-    before = _measure(context, context.base, "dev metrics before")
+    before = context.measure(context.base, "dev metrics before")
     for stage in config.stages:
         events = tensorboard and context.accelerator.is_main_process
         with closing(RunLog(target, stage.name, events)) as log:
             _carry_out(stage, context, log)
     result = context.result()
-    after = _measure(context, result, "dev metrics after")
+    after = context.measure(result, "dev metrics after")
     counts = {name: loaded.counts for name, loaded in context.datasets.items()}
     if context.accelerator.is_main_process:
         context.save(result, target)
@@ -144,7 +143,7 @@ def _carry_out(stage: Stage, context: RunContext, log: RunLog) -> None:
         left = pace * (stage.steps - done)
         context.report(Tick(stage.name, done, stage.steps, losses["loss"], left))
         if (dev.pairs or dev.substitutions) and done % dev.every == 0:
-            found = evaluate(dev, context.datasets, run.student)
+            found = context.measure(run.student)
             if main:
                 log.write(done, {f"dev/{name}": value for name, value in asdict(found).items()})
         if main and stage.save_every and done % stage.save_every == 0:
@@ -157,10 +156,6 @@ def _carry_out(stage: Stage, context: RunContext, log: RunLog) -> None:
         made.rename(result)
         shutil.rmtree(work, ignore_errors=True)
     context.accelerator.wait_for_everyone()
-
-
-def _measure(context: RunContext, encoder: TrainingEncoder, part: str) -> DevResult:
-    return evaluate(context.config.dev, context.datasets, encoder, context.progress(part))
 
 
 def _save_projection(context: RunContext, result: TrainingEncoder) -> None:
