@@ -25,6 +25,8 @@ from slice_os.ingest.sources import PIPED, Source, Sources, real_path
 from slice_os.stores.protocol import WHOLE, Store, WorkShare, Writer
 from slice_os.text.documents import Document
 
+LOOKUP_DOCUMENTS = 64
+
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
@@ -162,9 +164,6 @@ def digest(source: Source) -> str:
         return files_hash(Path(source.path or ""))
     except OSError:
         return ""
-
-
-LOOKUP_DOCUMENTS = 64
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,14 @@ from slice_os.stores.protocol import WHOLE, Rejection, Store, WorkShare, Writer
 from slice_os.text.documents import Document
 from slice_os.threads import one_blas_thread
 
+BadRecordCallback: TypeAlias = Callable[[BadRecord], None]
+"""Takes what could not be used, and each `ReadNote`."""
+
+MOST_WAITING = 4_096
+"""Decisions that wait for a document before them to be encoded."""
+
+Enrich: TypeAlias = Callable[[DocumentPart], DocumentPart]
+
 
 @dataclass(frozen=True, slots=True)
 class IngestSummary:
@@ -75,14 +83,6 @@ class IngestSummary:
 
 
 SummaryCallback: TypeAlias = Callable[[IngestSummary], None]
-BadRecordCallback: TypeAlias = Callable[[BadRecord], None]
-"""Takes what could not be used, and each `ReadNote`."""
-
-
-MOST_WAITING = 4_096
-"""Decisions that wait for a document before them to be encoded."""
-
-Enrich: TypeAlias = Callable[[DocumentPart], DocumentPart]
 
 
 @one_blas_thread()

@@ -23,6 +23,10 @@ NO_MEMORY = "needs more memory than a file may take"
 _LONGEST_RECORD = 10_000
 _BOM = "\ufeff"
 
+OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+_LONGEST_FIELD = 300
+
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
@@ -217,15 +221,9 @@ def _check_encoding(name: str) -> None:
         raise InputError(f"no encoding {name!r}; there are utf-8, utf-16, cp1252, latin-1 and more")
 
 
-OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-
-
 def needs(module: str) -> Any:
     """Import a library of the extra ``documents``."""
     return imported(module, "this format", "documents")
-
-
-_LONGEST_FIELD = 300
 
 
 def extracted(

@@ -23,6 +23,8 @@ TURN_LISTS = ("turns", "messages")
 TEXT_NAMES = ("text", "content")
 SPEAKER_NAMES = ("speaker", "role")
 
+Json = Mapping[str, Any]
+
 
 class Moment(NamedTuple):
     """Seconds of a recording, or since 1970; then with the date in ISO 8601."""
@@ -138,9 +140,6 @@ def _text(value: Any) -> str | None:
         parts = (part.get("text") if isinstance(part, Mapping) else part for part in value)
         return "\n".join(part for part in parts if part and isinstance(part, str))
     return value if isinstance(value, str) else None
-
-
-Json = Mapping[str, Any]
 
 
 def transcript_turns(fields: Json) -> tuple[list[Turn], str | None]:

@@ -33,6 +33,12 @@ LONGEST_PAUSE = 10.0
 AGAIN = (429, 503)
 _SECONDS = re.compile(r"\d{1,6}")
 
+Phrases: TypeAlias = "str | Sequence[str]"
+Progress: TypeAlias = Callable[[int, "int | None"], None]
+"""Called with the number of hits so far, and of all hits, if it is known."""
+
+MOST_AT_ONCE = 1_000
+
 
 @dataclass(frozen=True, slots=True)
 class Service:
@@ -108,13 +114,6 @@ def _quoted(part: str) -> str:
     """One part of a path; unquoted dots would lead elsewhere."""
     quoted = quote(part, safe="")
     return quoted if quoted.strip(".") else quoted.replace(".", "%2E")
-
-
-Phrases: TypeAlias = "str | Sequence[str]"
-Progress: TypeAlias = Callable[[int, "int | None"], None]
-"""Called with the number of hits so far, and of all hits, if it is known."""
-
-MOST_AT_ONCE = 1_000
 
 
 class MinedLines:

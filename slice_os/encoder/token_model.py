@@ -27,6 +27,12 @@ from slice_os.threads import usable_cores
 
 CPU = "CPUExecutionProvider"
 
+# A projection is stored as float16.
+_ORTHONORMAL = 1e-3
+
+Job: TypeAlias = tuple[int, AlignedText, PieceWindow]
+"""A window to encode: the number of its range, the text, and its pieces."""
+
 
 class Engine(Protocol):
     """Maps padded batches of word-piece ids to token vectors; several threads may call it at once.
@@ -155,14 +161,6 @@ def _provider_name(name: str, onnxruntime: Any) -> str:
     have = ", ".join(provider.removesuffix(suffix) for provider in available.values())
     hint = "; for CUDA: pip install 'slice-os[gpu]'" if "cuda" in wanted else ""
     raise EngineError(f"no execution provider {name!r} in this onnxruntime (it has {have}){hint}")
-
-
-# A projection is stored as float16.
-_ORTHONORMAL = 1e-3
-
-
-Job: TypeAlias = tuple[int, AlignedText, PieceWindow]
-"""A window to encode: the number of its range, the text, and its pieces."""
 
 
 @dataclass(frozen=True, slots=True)

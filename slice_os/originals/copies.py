@@ -30,6 +30,19 @@ _COLOURS = (
     (255, 200, 140),
 )
 
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_TEXT, _HYPHEN = f"{_WORD}t", f"{_WORD}noBreakHyphen"
+_RUN, _STYLE = f"{_WORD}r", f"{_WORD}rPr"
+# What was moved away, and pictures of text boxes for old versions of Word.
+_UNREAD = {
+    f"{_WORD}moveFrom",
+    "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback",
+}
+# Their words are in other parts of the file, which have no comments.
+_ASIDE = ("header", "footer", "footnote", "endnote")
+_PRESERVE = "{http://www.w3.org/XML/1998/namespace}space"
+_CONTEXT = 200
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
@@ -110,20 +123,6 @@ def _highlight(raw: Any, page: Any, boxes: Sequence[Box], mark: Mark) -> None:
     # Shown on screen, and printed.
     raw.FPDFAnnot_SetFlags(annotation, raw.FPDF_ANNOT_FLAG_PRINT)
     raw.FPDFPage_CloseAnnot(annotation)
-
-
-_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_TEXT, _HYPHEN = f"{_WORD}t", f"{_WORD}noBreakHyphen"
-_RUN, _STYLE = f"{_WORD}r", f"{_WORD}rPr"
-# What was moved away, and pictures of text boxes for old versions of Word.
-_UNREAD = {
-    f"{_WORD}moveFrom",
-    "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback",
-}
-# Their words are in other parts of the file, which have no comments.
-_ASIDE = ("header", "footer", "footnote", "endnote")
-_PRESERVE = "{http://www.w3.org/XML/1998/namespace}space"
-_CONTEXT = 200
 
 
 def write_comments(

@@ -27,6 +27,11 @@ _LOSSLESS = {"lossless": True, "method": 2}
 _LOSSY = {"quality": 50, "method": 2}
 _LARGE = 250_000
 
+MOST_PAGES = 50
+"""Pages that a report shows."""
+
+_REPORT_WIDTH = 800
+
 
 @dataclass(frozen=True, slots=True)
 class PageView:
@@ -181,12 +186,6 @@ def _webp(image: Any, how: Mapping[str, Any]) -> bytes:
     out = io.BytesIO()
     image.save(out, "WEBP", **how)
     return out.getvalue()
-
-
-MOST_PAGES = 50
-"""Pages that a report shows."""
-
-_REPORT_WIDTH = 800
 
 
 def page_drawer(find: FindOriginal) -> DrawPages:

@@ -19,6 +19,19 @@ Row: TypeAlias = dict[str, Any]
 # What spreadsheets put between cells, by the user's country.
 _DELIMITERS = ",;\t"
 
+LONGEST_CELL = 32_767
+MOST_ROWS = 1_048_576
+MOST_COLUMNS = 16_384
+# Excel keeps fifteen digits of a number.
+_EXACT = 10**15
+_CUT = " […]"
+_WIDTHS = {"text": 40, "texts": 30}
+_OTHER_WIDTH = 12
+# A spreadsheet takes a cell that begins with one of these for a formula, full-width ones too.
+_FORMULA = re.compile("'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+
+_logger = logging.getLogger(__name__)
+
 
 def read_csv(path: Path) -> Iterator[tuple[str, Row]]:
     """Place and cells of each row, by column; empty cells are left out.
@@ -64,20 +77,6 @@ def read_xlsx(path: Path) -> Iterator[tuple[str, Row]]:
 
 def _filled(row: Row) -> Row:
     return {str(name): cell for name, cell in row.items() if cell not in (None, "")}
-
-
-LONGEST_CELL = 32_767
-MOST_ROWS = 1_048_576
-MOST_COLUMNS = 16_384
-# Excel keeps fifteen digits of a number.
-_EXACT = 10**15
-_CUT = " […]"
-_WIDTHS = {"text": 40, "texts": 30}
-_OTHER_WIDTH = 12
-# A spreadsheet takes a cell that begins with one of these for a formula, full-width ones too.
-_FORMULA = re.compile("'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
-
-_logger = logging.getLogger(__name__)
 
 
 def write_csv(table: Table, path: Path) -> None:

@@ -38,6 +38,20 @@ Kind: TypeAlias = Literal["text", "integer", "real", "flag", "texts"]
 _TIMES = ("start_time", "end_time")
 _KINDS: dict[Any, Kind] = {str: "text", int: "integer", float: "real", bool: "flag"}
 
+Cell: TypeAlias = str | int | float | bool | list[str] | None
+Record: TypeAlias = Mapping[str, Any]
+
+_PARQUET_ROWS = 16_384
+# Types of Arrow, polars, and pandas without and with a missing value; there, whole numbers would
+# become real ones, and flags objects. The cells of "texts" are lists of the type.
+_TYPES: dict[Kind, tuple[str, str, Any, Any]] = {
+    "text": ("string", "String", object, object),
+    "integer": ("int64", "Int64", "int64", "Int64"),
+    "real": ("float64", "Float64", "float64", "float64"),
+    "flag": ("bool_", "Boolean", "bool", "boolean"),
+    "texts": ("string", "String", object, object),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -128,10 +142,6 @@ def _required(hint: Any) -> Any:
         return hint
     kinds = [one for one in get_args(hint) if one is not NoneType]
     return kinds[0] if len(kinds) == 1 else hint
-
-
-Cell: TypeAlias = str | int | float | bool | list[str] | None
-Record: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,18 +249,6 @@ def _cell(value: Any, kind: Kind) -> Cell:
 
 def _by_column(rows: Sequence[tuple[Cell, ...]]) -> list[list[Cell]]:
     return [list(column) for column in zip(*rows, strict=True)]
-
-
-_PARQUET_ROWS = 16_384
-# Types of Arrow, polars, and pandas without and with a missing value; there, whole numbers would
-# become real ones, and flags objects. The cells of "texts" are lists of the type.
-_TYPES: dict[Kind, tuple[str, str, Any, Any]] = {
-    "text": ("string", "String", object, object),
-    "integer": ("int64", "Int64", "int64", "Int64"),
-    "real": ("float64", "Float64", "float64", "float64"),
-    "flag": ("bool_", "Boolean", "bool", "boolean"),
-    "texts": ("string", "String", object, object),
-}
 
 
 def to_arrow(table: Table) -> pyarrow.Table:

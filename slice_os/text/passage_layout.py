@@ -23,6 +23,12 @@ from slice_os.text.sentences import sentence_ends
 
 _LINE_END = re.compile(r"[\r\n]")
 
+LAYOUT = "_places"
+"""The field of a passage's metadata; hits do not have it."""
+
+_SENTENCE_END = (".", "?", "!", "…", "。", "？", "！")
+_CLOSING = "\"'”’»)]"
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -86,13 +92,6 @@ def reading_of(text: str, cuts: Sequence[int], joined: Iterable[tuple[int, int]]
     edges = [0, *cuts, len(text)]
     kept = (whole[edges[at] : edges[at + 1]] for at in range(0, len(edges), 2))
     return Reading("".join(kept), cuts)
-
-
-LAYOUT = "_places"
-"""The field of a passage's metadata; hits do not have it."""
-
-_SENTENCE_END = (".", "?", "!", "…", "。", "？", "！")
-_CLOSING = "\"'”’»)]"
 
 
 @dataclass(frozen=True, slots=True)

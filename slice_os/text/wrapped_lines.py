@@ -53,6 +53,13 @@ _WIDE = re.compile(r"[A-HJ-ZmwMW@%—]")
 _LED_IN = re.compile(r"(?:[.,;:!?)\]\"”’]|\b(?:and|or))$", re.IGNORECASE)
 _FULL_STOP = re.compile(r"[.?!…][)\]\"'”’]*$")
 
+_EDGE_LINES = 3
+_NEAR_PAGES = (-2, -1, 1, 2)
+_NUMBER = re.compile(r"\d{1,9}")
+
+_Edge: TypeAlias = list[tuple[int, str]]
+"""Lines of an edge of a page, the outermost first: number and text."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Line:
@@ -252,14 +259,6 @@ def _in_capitals(body: str) -> bool:
 def _is_open(body: str) -> bool:
     word = _LAST_WORD.search(body[-_LONGEST_WORD:])
     return word is not None and border_scores().last.get(word[0].casefold(), 0.0) <= _OPEN
-
-
-_EDGE_LINES = 3
-_NEAR_PAGES = (-2, -1, 1, 2)
-_NUMBER = re.compile(r"\d{1,9}")
-
-_Edge: TypeAlias = list[tuple[int, str]]
-"""Lines of an edge of a page, the outermost first: number and text."""
 
 
 def edge_lines(lines: Sequence[str], pages: Sequence[int]) -> set[int]:

@@ -41,6 +41,25 @@ from slice_os.stores.opensearch.server.answers import retrying
 from slice_os.stores.opensearch.server.connection import IndexHandle
 from slice_os.stores.protocol import WHOLE, WorkShare
 
+logger = logging.getLogger("slice_os")
+
+# Of an index without second copies, stored fields are about a thirtieth.
+SOME_COPIES = 0.05
+MANY_COPIES = 0.25
+# A load of less does not pay for rewriting the rest.
+LARGE_LOAD = 0.25
+# An index below this is merged by its next loads soon enough.
+SMALLEST_BYTES = 64 << 20
+# What OpenSearch merges by itself at most; a merged segment that is larger stays as it is.
+SEGMENT_BYTES = 5 << 30
+# OpenSearch finds out every 30 seconds which writes all copies of a shard have on disk.
+WAIT_SECONDS = 45.0
+
+RESTORE = "restore"
+LOAD = "load"
+
+SavedSettings: TypeAlias = dict[str, Any]
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:
@@ -99,21 +118,6 @@ def delete_keys(handle: IndexHandle, keys: Iterable[str]) -> None:
     """Delete records by their ids, those that exist."""
     with closing(BulkSender(handle)) as sender:
         sender.deliver([delete_action(0, key) for key in keys])
-
-
-logger = logging.getLogger("slice_os")
-
-# Of an index without second copies, stored fields are about a thirtieth.
-SOME_COPIES = 0.05
-MANY_COPIES = 0.25
-# A load of less does not pay for rewriting the rest.
-LARGE_LOAD = 0.25
-# An index below this is merged by its next loads soon enough.
-SMALLEST_BYTES = 64 << 20
-# What OpenSearch merges by itself at most; a merged segment that is larger stays as it is.
-SEGMENT_BYTES = 5 << 30
-# OpenSearch finds out every 30 seconds which writes all copies of a shard have on disk.
-WAIT_SECONDS = 45.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,12 +203,6 @@ def _shards(handle: IndexHandle) -> Iterator[dict[str, Any]]:
     stats = handle.ask(handle.client.indices.stats, metric="segments", params=params)
     for copies in stats.get("indices", {}).get(handle.name, {}).get("shards", {}).values():
         yield from copies
-
-
-RESTORE = "restore"
-LOAD = "load"
-
-SavedSettings: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,9 @@ _VERSION = 2
 _BITS = 8
 _NORM_STEPS = 65_535
 
+# A keyword has at most 32,766 bytes, a code point up to four; see "ignore_above" in the mapping.
+LONGEST_ID = 8_191
+
 
 def stored_form(passage: EncodedPassage) -> EncodedPassage:
     """The passage as `unpack` returns it: joined and quantised; idempotent."""
@@ -108,10 +111,6 @@ def index_vectors(vectors: FloatArray, settings: IndexSettings) -> npt.NDArray[A
     if settings.projection is not None:
         vectors = vectors @ settings.projection[: settings.dimensions].T
     return quantise(vectors)[0] if settings.vectors == "byte" else vectors
-
-
-# A keyword has at most 32,766 bytes, a code point up to four; see "ignore_above" in the mapping.
-LONGEST_ID = 8_191
 
 
 def document_key(doc_id: str) -> str:

@@ -19,6 +19,10 @@ from slice_os.stores.opensearch.server.answers import reason_of, retrying
 from slice_os.stores.opensearch.server.connection import IndexHandle
 from slice_os.stores.protocol import DocumentEntry, FieldValue, SourceEntry
 
+PAGE = 1_000
+# Up to this many documents are counted exactly; OpenSearch counts no more.
+_EXACT = 40_000
+
 
 def find_index(handle: IndexHandle) -> Index | None:
     """The index of that name, or the one behind an alias of that name; None if there is neither.
@@ -59,11 +63,6 @@ def hits(handle: IndexHandle, body: Body) -> Iterator[Answer]:
     """All hits of a search in one state of a concrete index; see `flows.pages`."""
     pages = Driver(handle.client, handle.location).stream(flows.pages(handle.name, body))
     return chain.from_iterable(pages)
-
-
-PAGE = 1_000
-# Up to this many documents are counted exactly; OpenSearch counts no more.
-_EXACT = 40_000
 
 
 def count(handle: IndexHandle) -> dict[str, int]:

@@ -32,6 +32,30 @@ PLUGIN = "slice-os-span-score"
 
 Script = dict[str, Any]
 
+# OpenSearch's index.max_result_window.
+LARGEST_ANSWER = 10_000
+# Passages without a hit score 0.
+LEAST_SCORE = 1e-6
+SCAN_WEIGHT = 0.5
+SPAN = "span"
+# By how much the exact cosine may lie above and below that of the nearest indexed span. The vector
+# of that span is cut to bytes and to some dimensions; the best span need not be indexed.
+# benchmarks/candidate_recall.py measures what they cost.
+ABOVE = 0.1
+BELOW = 0.1
+# How much further above if no single words are indexed, which short phrases resemble.
+ABOVE_PER_WORD = 0.5
+TOO_MANY_REQUESTS = 429
+# Of `script.allowed_types`, `script.allowed_contexts`, `search.allow_expensive_queries`, and of
+# servers without the language or the query.
+_REFUSALS = (
+    "cannot execute",
+    "script score",
+    "script_score",
+    "script_lang",
+    "scripts are disabled",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Weights:
@@ -91,31 +115,6 @@ def best_engine(plugins: Iterable[Mapping[str, Any]]) -> ScriptEngine:
 def _painless(name: str) -> str:
     folder = files(__package__) / "scripts"
     return "".join((folder / f"{part}.painless").read_text() for part in ("span_scores", name))
-
-
-# OpenSearch's index.max_result_window.
-LARGEST_ANSWER = 10_000
-# Passages without a hit score 0.
-LEAST_SCORE = 1e-6
-SCAN_WEIGHT = 0.5
-SPAN = "span"
-# By how much the exact cosine may lie above and below that of the nearest indexed span. The vector
-# of that span is cut to bytes and to some dimensions; the best span need not be indexed.
-# benchmarks/candidate_recall.py measures what they cost.
-ABOVE = 0.1
-BELOW = 0.1
-# How much further above if no single words are indexed, which short phrases resemble.
-ABOVE_PER_WORD = 0.5
-TOO_MANY_REQUESTS = 429
-# Of `script.allowed_types`, `script.allowed_contexts`, `search.allow_expensive_queries`, and of
-# servers without the language or the query.
-_REFUSALS = (
-    "cannot execute",
-    "script score",
-    "script_score",
-    "script_lang",
-    "scripts are disabled",
-)
 
 
 def count(where: Where) -> Body:

@@ -17,6 +17,14 @@ from slice_os.errors import InputError, StoreError, UnavailableError
 
 LONGEST_REASON = 300
 
+VARIABLE = "SLICE_OS_RETRY_SECONDS"
+RETRY_SECONDS = 300.0
+FIRST_PAUSE_SECONDS = 0.1
+LONGEST_PAUSE_SECONDS = 10.0
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
 
 class NotFoundError(StoreError):
     """An index or a record that the server does not have."""
@@ -139,15 +147,6 @@ def _reason(error: exceptions.OpenSearchException) -> str:
 def one_line(text: object) -> str:
     """A text as one line of limited length."""
     return textwrap.shorten(str(text), LONGEST_REASON, placeholder=" …")
-
-
-VARIABLE = "SLICE_OS_RETRY_SECONDS"
-RETRY_SECONDS = 300.0
-FIRST_PAUSE_SECONDS = 0.1
-LONGEST_PAUSE_SECONDS = 10.0
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 def retry_limit() -> float:
