@@ -16,9 +16,9 @@ from slice_os.encoder.alignment import Aligner
 from slice_os.encoder.token_model import TokenModel
 from slice_os.query.options import MineOptions
 from slice_os.search.around import units_in
+from slice_os.search.listing import search_phrases
 from slice_os.text.languages import language_of
 from slice_os.topics import Topic
-from slice_os.topics.absence import search_phrases
 from slice_os.topics.run import mine_topics
 
 GERMAN = (
@@ -77,7 +77,7 @@ def test_the_probability_of_english_is_for_english(
             *scan(documents, phrases, encoder=encoder),
             *mine_topics(corpus, [Topic("cancel", tuple(phrases))]),
         ]
-        search = search_phrases(corpus, phrases, MineOptions())
+        search = search_phrases(corpus.store, corpus.encoder, phrases, MineOptions())
         assert {hit.doc_id for hit in search.hits()} == {"en", "de"}
         nearest = search.nearest("es")
     for hit in found:

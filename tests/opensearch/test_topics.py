@@ -10,8 +10,8 @@ import pytest
 
 from slice_os import Corpus, Document, Hit, SpanEncoder
 from slice_os.query.options import MineOptions
+from slice_os.search.listing import search_phrases
 from slice_os.topics import match_topics, mine_topics, read_topics
-from slice_os.topics.absence import search_phrases
 
 from .support import call_cli, dialogues
 
@@ -64,7 +64,9 @@ def test_documents_without_hits_and_in_other_languages(
     for store in (f"{opensearch_url}/{index_name}", tmp_path / "local"):
         with Corpus(store, encoder) as corpus:
             corpus.add([*calls()[:12], letter])
-            search = search_phrases(corpus, ["Vertrag kündigen", "my screen broke"], MineOptions())
+            search = search_phrases(
+                corpus.store, corpus.encoder, ["Vertrag kündigen", "my screen broke"], MineOptions()
+            )
             hits = list(search.hits())
             with_hits = {hit.doc_id for hit in hits}
             near = [search.nearest(doc_id) for doc_id in sorted({*corpus} - with_hits)]
