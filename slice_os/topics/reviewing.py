@@ -33,8 +33,9 @@ def to_review(
 
     What other readers have answered comes first, so that their answers can be compared; what they
     said changes nothing. Then topics come in turn, the most uncertain and most different ones
-    first: those nearest to what their topic needs, where the second of a kind waits twice as long,
-    the third three times. Arguments are those of `near_misses`.
+    first: of those in the band ``unsure``, and then of the others, those nearest to what their
+    topic needs, where the second of a kind waits twice as long, the third three times. Arguments
+    are those of `near_misses`.
     """
     needs = requirements(corpus, topics)
     hits = near_misses(corpus, topics, margin=margin, where=where, and_hits=True, labels=())
@@ -103,11 +104,11 @@ def _varied(
     for place, kind in enumerate(leaders(encoder.encode_phrases(texts)) if near else [], 1):
         kinds[kind] += 1
         waits.append(place * kinds[kind])
-    places = sorted(range(len(near)), key=waits.__getitem__)
+    places = sorted(range(len(near)), key=lambda n: (near[n][0].band != "unsure", waits[n]))
     return [*(near[place] for place in places), *rest]
 
 
-def _distance(hit: Hit, needs: Requirement) -> float:
+def _distance(hit: Hit, needs: Requirement) -> tuple[bool, float]:
     if needs.probability:
-        return abs((hit.probability or 0.0) - needs.probability)
-    return abs(hit.cosine - needs.cosine)
+        return hit.band != "unsure", abs((hit.probability or 0.0) - needs.probability)
+    return hit.band != "unsure", abs(hit.cosine - needs.cosine)

@@ -15,6 +15,8 @@
 
 export const BINS = 50;
 const EDGE = 1e-9;
+// Of so many of the most uncertain hits, those of a kind take turns.
+const MOST_COMPARED = 100;
 
 /** Where a scale begins that has room for these hits and for a threshold: a step of 0.05. */
 export function lowest(hits, measure, least) {
@@ -66,7 +68,7 @@ export function cutOf(topic) {
 /** Hits in another order; the service's own for "rank". */
 export function ordered(hits, order) {
   if (order === "rank") return hits;
-  if (order === "unsure") return hits.toSorted((one, other) => doubt(one) - doubt(other));
+  if (order === "unsure") return unsureFirst(hits);
   if (order === "place") {
     return hits.toSorted((one, other) =>
       one.doc_id === other.doc_id
@@ -76,9 +78,35 @@ export function ordered(hits, order) {
   return hits.toSorted((one, other) => (other[order] ?? -2) - (one[order] ?? -2));
 }
 
-/** How far a hit is from being as likely right as wrong; those without a probability are last. */
-function doubt({ probability }) {
-  return probability === null ? 1 : Math.abs(probability - 0.5);
+/**
+ * The most uncertain and most different hits first, as in slice_os/topics/reviewing.py: those in the
+ * band "unsure", and then the others; the second of those that share most words waits twice as long.
+ */
+function unsureFirst(hits) {
+  const queue = hits.toSorted((one, other) => doubt(one) - doubt(other));
+  const kinds = [];
+  const waits = new Map();
+  for (const [place, hit] of queue.slice(0, MOST_COMPARED).entries()) {
+    const words = new Set(hit.text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu));
+    let kind = kinds.find((one) => alike(one.words, words));
+    if (!kind) kinds.push(kind = { words, count: 0 });
+    kind.count += 1;
+    waits.set(hit, (place + 1) * kind.count);
+  }
+  const wait = (hit) => Math.floor(doubt(hit)) * MOST_COMPARED ** 2 + (waits.get(hit) ?? MOST_COMPARED ** 2);
+  return queue.toSorted((one, other) => wait(one) - wait(other));
+}
+
+/** Below 1 in the band "unsure", by how far from being as likely right as wrong; the others after it. */
+function doubt({ probability, band }) {
+  if (probability === null) return 2;
+  return (band === "unsure" ? 0 : 1) + Math.abs(probability - 0.5);
+}
+
+function alike(some, others) {
+  let shared = 0;
+  for (const word of some) shared += others.has(word);
+  return 2 * shared > Math.max(some.size, others.size);
 }
 
 /** The words that scored, however wide the hit is shown. */
