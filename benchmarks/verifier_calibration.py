@@ -33,6 +33,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import orjson
 from alignment_fitting import ComparedClaims, compared, fit_alignment
 from calibration_set import _lines, sentence_pairs, texts
 from natural_hits import LABELS, found
@@ -44,7 +45,7 @@ from recipes.verifier_parts.edits import EDITS, edited
 from slice_os import Corpus, Document, Hit, SpanEncoder
 from slice_os.datasets.span_sets import DocumentSpan
 from slice_os.encoder.calibration import fit_calibration
-from slice_os.evaluation.calibration import brier_score, expected_calibration_error
+from slice_os.evaluation.calibration import expected_calibration_error
 from slice_os.evaluation.measures import ranks
 from slice_os.evaluation.span_retrieval.measures import halves_overlap
 from slice_os.query.options import SearchOptions
@@ -248,7 +249,7 @@ def measures(values: np.ndarray, right: np.ndarray) -> dict[str, float]:
     shown = values >= 0.5
     return {
         "ece": round(expected_calibration_error(values, right), 4),
-        "brier": round(brier_score(values, right), 4),
+        "brier": round(float(np.mean((values - right) ** 2)), 4),
         "auc": round(_auc(values, right), 4),
         "precision": round(float(right[shown].mean()), 4) if shown.any() else 0.0,
         "recall": round(float(right[shown].sum() / right.sum()), 4),
@@ -330,7 +331,8 @@ def main() -> None:
             f"{', '.join(TRAINED)}, and {len(made.odds):,} made contrasts; see "
             "benchmarks/verifier_calibration.py"
         )
-        fit_alignment(learned, made.claims, encoder.card.encoder_id, provenance).save(WEIGHTS)
+        weights = fit_alignment(learned, made.claims, encoder.card.encoder_id, provenance)
+        WEIGHTS.write_bytes(orjson.dumps(weights, option=orjson.OPT_APPEND_NEWLINE))
 
 
 if __name__ == "__main__":

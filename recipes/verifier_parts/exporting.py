@@ -20,7 +20,7 @@ from slice_os.export.graph import CLAIMS, write_graph
 from slice_os.export.parity import CALIBRATION_TEXT, PARITY_TEXT, Feeds, bundled_passages
 from slice_os.text.sentences import sentence_ends
 from slice_os.verifier.claims import Claim
-from slice_os.verifier.cross_encoder import ClaimInputs, VerifierCard
+from slice_os.verifier.cross_encoder import VERIFIER_FILE, ClaimInputs, VerifierCard
 
 MAX_DIFFERENCE = {"fp32": 1e-3, "int8": 1.0}
 MEAN_DIFFERENCE = {"fp32": 1e-4, "int8": 0.25}
@@ -105,14 +105,15 @@ def export_verifier(
         report.require()
         options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
         (folder / PARITY_FILE).write_bytes(orjson.dumps(asdict(report), option=options))
-        VerifierCard(
+        card = VerifierCard(
             verifier_id=content_id(folder),
             name=name,
             max_length=max_length,
             precision=precision,
             license=license_name,
             provenance=provenance(name, source, precision),
-        ).save(folder)
+        )
+        (folder / VERIFIER_FILE).write_bytes(orjson.dumps(card, option=options))
     return report
 
 
@@ -126,5 +127,6 @@ def _claims(name: str) -> Iterator[Claim]:
 
 
 def _feeds(inputs: ClaimInputs, claim: Claim) -> Feeds:
-    ids, types = inputs.rows([claim])
+    row = inputs.row(claim)
+    ids, types = np.array([row.ids]), np.array([row.types])
     return {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}

@@ -58,11 +58,6 @@ def expected_calibration_error(probabilities: Numbers, right: Numbers) -> float:
     return sum(one.hits * abs(one.probability - one.right) for one in bins) / max(len(right), 1)
 
 
-def brier_score(probabilities: Numbers, right: Numbers) -> float:
-    """Mean squared difference of probability and outcome (Brier 1950), of one class of two."""
-    return float(np.mean((probabilities - right) ** 2))
-
-
 MEASURES: tuple[Measure[Outcomes], ...] = (
     Measure("hits", lambda one: len(one.right)),
     averaged("right", lambda one: one.right),

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import get_type_hints
 
 import numpy as np
-import orjson
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.encoder.alignment import AlignedText, Aligner
@@ -24,7 +23,7 @@ from slice_os.encoder.model_folder import (
     read_json,
 )
 from slice_os.encoder.span_encoder import SpanEncoder
-from slice_os.encoder.token_model import OnnxRuntimeEngine, pad
+from slice_os.encoder.token_model import OnnxRuntimeEngine
 from slice_os.errors import InputError, ModelError
 from slice_os.verifier.claims import Claim, Verdict
 
@@ -67,11 +66,6 @@ class VerifierCard:
     license: str
     provenance: str
 
-    def save(self, folder: Path) -> None:
-        """Write the card into a folder, as indented JSON."""
-        options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-        (folder / VERIFIER_FILE).write_bytes(orjson.dumps(self, option=options))
-
 
 @dataclass(frozen=True, slots=True)
 class ClaimRow:
@@ -99,11 +93,6 @@ class ClaimInputs:
     def __init__(self, aligner: Aligner, max_length: int) -> None:
         self._aligner = aligner
         self._capacity = max_length - len(aligner.prefix) - 2 * len(aligner.suffix)
-
-    def rows(self, claims: Sequence[Claim]) -> tuple[IntArray, IntArray]:
-        """Ids and token types of claims, each ``(n_claims, longest)``, padded with 0."""
-        rows = [self.row(claim) for claim in claims]
-        return pad([row.ids for row in rows])[0], pad([row.types for row in rows])[0]
 
     def row(self, claim: Claim) -> ClaimRow:
         """What is read of a claim."""

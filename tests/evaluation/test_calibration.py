@@ -19,10 +19,12 @@ from slice_os.encoder.calibration import (
     read_calibration,
 )
 from slice_os.evaluation.calibration import (
-    brier_score,
+    MEASURES,
+    Outcomes,
     expected_calibration_error,
     reliability,
 )
+from slice_os.evaluation.measures import measured
 from slice_os.evaluation.span_retrieval.measures import halves_overlap
 
 from .commands import run_harness
@@ -176,7 +178,7 @@ class TestMeasures:
         probabilities = np.array([0.2, 0.9])
         right = np.array([1.0, 0.0])
         assert expected_calibration_error(probabilities, right) == pytest.approx(0.85)
-        assert brier_score(probabilities, right) == pytest.approx((0.64 + 0.81) / 2)
+        assert measured(MEASURES, Outcomes(probabilities, right))["brier"] == pytest.approx(0.725)
 
     def test_a_hit_is_right_where_half_lies_in_the_answer(self) -> None:
         gold = {"a": [(10, 20)]}

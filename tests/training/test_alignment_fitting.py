@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import orjson
 import pytest
 
 from benchmarks.alignment_fitting import ComparedClaims, compared, fit_alignment
@@ -80,7 +81,7 @@ def test_claims_are_compared_as_the_verifier_does() -> None:
 
 def test_are_kept_in_a_file(fitted: WordingWeights, tmp_path: Path) -> None:
     path = tmp_path / "weights.json"
-    fitted.save(path)
+    path.write_bytes(orjson.dumps(fitted))
     features = claims(5, np.random.default_rng(2), 0.5).features
     assert read_weights(path).agreement(features).tolist() == fitted.agreement(features).tolist()
     stored = json.loads(path.read_text())

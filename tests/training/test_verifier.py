@@ -132,9 +132,10 @@ class TestInputs:
     def test_mark_the_words_of_the_hit(self, inputs: Callable[[int], ClaimInputs]) -> None:
         text = "the dog is red and the cat is blue"
         start = text.index("the cat")
-        ids, types = inputs(40).rows([Claim("a cat", text, start, start + len("the cat"))])
-        plain, _ = inputs(40).rows([Claim("a cat", "the cat", 0, 7)])
-        assert ids[0][types[0] == 1].tolist() == plain[0][4:6].tolist()
+        row = inputs(40).row(Claim("a cat", text, start, start + len("the cat")))
+        plain = inputs(40).row(Claim("a cat", "the cat", 0, 7))
+        of_hit = [one for one, kind in zip(row.ids, row.types, strict=True) if kind == 1]
+        assert of_hit == plain.ids[4:6]
 
     @pytest.mark.parametrize("place", [0, 10, 19])
     def test_keep_the_hit_of_a_long_sentence(
@@ -144,15 +145,15 @@ class TestInputs:
         words[place] = "cat"
         start = sum(len(word) + 1 for word in words[:place])
         claim = Claim("a cat", " ".join(words), start, start + 3)
-        ids, types = inputs(16).rows([claim])
-        assert ids.shape == (1, 16)
-        assert types.sum() == 1
+        row = inputs(16).row(claim)
+        assert len(row.ids) == 16
+        assert sum(row.types) == 1
 
     def test_cut_a_long_phrase_and_hit(self, inputs: Callable[[int], ClaimInputs]) -> None:
         text = " ".join(["dog"] * 60)
-        ids, types = inputs(24).rows([Claim(text, text, 0, len(text))])
-        assert ids.shape == (1, 24)
-        assert 0 < types.sum() < 24
+        row = inputs(24).row(Claim(text, text, 0, len(text)))
+        assert len(row.ids) == 24
+        assert 0 < sum(row.types) < 24
 
 
 class TestVerifier:
@@ -162,10 +163,11 @@ class TestVerifier:
 
         claim = Claim("the cat is in the park", "no cat in the park", 0, 18)
         verifier = CrossEncoderVerifier(exported, threads=1)
-        ids, types = ClaimInputs(Aligner(exported / "tokenizer.json"), 48).rows([claim])
+        row = ClaimInputs(Aligner(exported / "tokenizer.json"), 48).row(claim)
         network = AutoModelForTokenClassification.from_pretrained(trained).eval()
         with torch.inference_mode():
-            odds = network(torch.from_numpy(ids), token_type_ids=torch.from_numpy(types)).logits
+            types = torch.tensor([row.types])
+            odds = network(torch.tensor([row.ids]), token_type_ids=types).logits
         expected = 1 / (1 + np.exp(-odds.numpy()[0, 0, 0]))
         assert verifier.check([claim])[0].probability == pytest.approx(expected, abs=1e-4)
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import orjson
 
 from slice_os.arrays import Float64Array, FloatArray
 from slice_os.encoder.model_folder import check_size, read_json
@@ -62,10 +61,6 @@ class WordingWeights:
         columns = about_columns(scaled_features(features, self.mean, self.scale), priors)
         odds: Float64Array = (columns * np.array(self.about)).sum(axis=1)
         return odds
-
-    def save(self, path: Path) -> None:
-        """Write the weights as JSON."""
-        path.write_bytes(orjson.dumps(self, option=orjson.OPT_APPEND_NEWLINE))
 
 
 def scaled_features(
