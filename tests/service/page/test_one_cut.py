@@ -94,14 +94,14 @@ def test_every_door_gives_the_same_hits(
             card = page.get_by_role("article", name="leaves", exact=True)
             documents = len({doc_id for doc_id, _, _ in places(python)})
             expect(card.locator(".chart-place")).to_contain_text(f"{documents} dialogues with")
-            said = card.locator(".total").inner_text()
+            headline = card.locator(".total").inner_text()
             counted = asked(page_server, "topics/leaves/counts")
             assert counted["total"] == len(python)
             card.get_by_role("button", name="Show hits").click()
             page.locator("#options summary").click()
             if page.get_by_label("Same words only once").is_checked():
                 page.get_by_label("Same words only once").uncheck()
-            expect(page.locator("#headline")).to_contain_text(said)
+            expect(page.locator("#headline")).to_contain_text(headline)
     assert len(python) > 2
     assert min(hit["probability"] for hit in python) >= UNSURE_FROM
     assert places(said) == places(model["hits"]) == places(python)
