@@ -7,10 +7,10 @@ from typing import Any
 
 from slice_os.corpus import Corpus
 from slice_os.hits.hit import Hit
-from slice_os.query.filters import Filter, parse_where
+from slice_os.query.filters import Filter
 from slice_os.search.listing import Search
 from slice_os.topics.labels import Label
-from slice_os.topics.run import TopicQuery, make_rules, mine_topics
+from slice_os.topics.run import topic_query
 from slice_os.topics.topic import Topic
 
 
@@ -19,19 +19,19 @@ def search_topics(
     topics: Sequence[Topic],
     where: Filter | None,
     labels: Iterable[Label],
+    *,
+    exhaustive: bool = True,
+    exclusive: bool = False,
     **options: Any,
 ) -> Search:
     """The search of `mine_topics`, with its options."""
-    own = corpus.refinement(options.get("verify")).verifier
-    rules = make_rules(topics, corpus.encoder, verify=options.get("verify"), verifier=own)
-    query = TopicQuery.of(rules, corpus.encoder, parse_where(where)).query
-    known = list(labels)
+    asked = topic_query(corpus, topics, where=where, labels=labels, **options)
 
     def hits(below: Callable[[Hit], None]) -> Iterator[Hit]:
-        return mine_topics(corpus, topics, where=where, labels=known, below=below, **options)
+        return asked.mined(corpus.store, exhaustive, exclusive, below)
 
     def judged(span: Hit) -> Hit:
-        rule = next(rule for rule in rules if span.phrase in rule.topic.all_phrases)
+        rule = next(rule for rule in asked.rules if span.phrase in rule.topic.all_phrases)
         return next(rule.judged([span]))
 
-    return Search(corpus.store, query, judged, hits)
+    return Search(corpus.store, asked.query, judged, hits)

@@ -21,6 +21,7 @@ from slice_os.search.refinement import Refinement, refinement, usual_cut
 from slice_os.search.run import make_query, mine
 from slice_os.search.scan import part_hits
 from slice_os.spans.passages import DocumentPart, EncodedPassage
+from slice_os.stores.protocol import Store
 from slice_os.text.documents import Document
 from slice_os.text.words import find_words
 from slice_os.topics.assignment import Rule, assign
@@ -57,13 +58,25 @@ def mine_topics(
     Raises an `InputError` on no topic, two with one name, or one that needs a probability if the
     model has none.
     """
+    known = labels_of_store(corpus) if labels is None else labels
+    asked = topic_query(corpus, topics, where=where, unit=unit, verify=verify, labels=known)
+    yield from asked.mined(corpus.store, exhaustive, exclusive, below, to_read)
+
+
+def topic_query(
+    corpus: Corpus,
+    topics: Sequence[Topic],
+    *,
+    where: Filter | None = None,
+    unit: str = SPAN,
+    verify: bool | None = None,
+    labels: Iterable[Label] = (),
+) -> TopicQuery:
+    """The query of `mine_topics`, with its options and errors."""
     encoder = corpus.encoder
     verifier = corpus.refinement(verify).verifier
-    known = labels_of_store(corpus) if labels is None else labels
-    rules = make_rules(topics, encoder, unit=unit, verify=verify, verifier=verifier, labels=known)
-    asked = TopicQuery.of(rules, encoder, parse_where(where))
-    hits = mine(corpus.store, asked.query, threshold=asked.least, exhaustive=exhaustive)
-    yield from asked.assign(to_read(hits), exclusive, below)
+    rules = make_rules(topics, encoder, unit=unit, verify=verify, verifier=verifier, labels=labels)
+    return TopicQuery.of(rules, encoder, parse_where(where))
 
 
 def labels_of_store(corpus: Corpus) -> list[Label]:
@@ -102,6 +115,18 @@ class TopicQuery:
         rows = {text: row for row, text in enumerate([*phrases, *others])}
         least = min(_least_cosine(rule, encoder) for rule in rules)
         return cls(rules, query, least, rows, vectors)
+
+    def mined(
+        self,
+        store: Store,
+        exhaustive: bool = True,
+        exclusive: bool = False,
+        below: Callable[[Hit], None] | None = None,
+        to_read: Callable[[Iterable[Hit]], Iterable[Hit]] = iter,
+    ) -> Iterator[Hit]:
+        """The hits of topics in a store; see `mine_topics`."""
+        hits = mine(store, self.query, threshold=self.least, exhaustive=exhaustive)
+        return self.assign(to_read(hits), exclusive, below)
 
     def assign(
         self,
