@@ -266,6 +266,6 @@ def missing(topic: Topic, topics: Sequence[Topic]) -> str:
         if name not in plain:
             known = any(one.name == name for one in topics)
             why = "is combined itself" if known else "is not among these topics"
-            hint = nearest_name(name, plain) if plain else "there is no topic with phrases"
+            hint = nearest_name(name, plain) if plain else "give its file, too"
             return f"topic {topic.name!r}: {name!r} {why}; {hint}"
     return ""
