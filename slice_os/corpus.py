@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from slice_os.encoder.model_folder import made_by
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError, SliceError, StoreError
+from slice_os.hits.document_hits import DocumentHits
 from slice_os.hits.hit import Hit, Hits
 from slice_os.ingest.decisions import reopen_sources
 from slice_os.ingest.passages import encode_documents
@@ -38,7 +39,7 @@ from slice_os.query.options import (
     SearchOptions,
 )
 from slice_os.search.around import Turn, surrounded, turns_of, units_of
-from slice_os.search.listing import DocumentHits, first_of_each, search_phrases
+from slice_os.search.listing import first_of_each, search_phrases
 from slice_os.search.notebook import corpus_html, counted, ingest_bar
 from slice_os.search.recording import without_password
 from slice_os.search.refinement import Refinement, arranged, prepare, refinement

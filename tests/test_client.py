@@ -188,10 +188,10 @@ LINES = b"".join(
 @given(st.lists(st.integers(0, len(LINES)), max_size=6).map(sorted))
 def test_a_stream_is_read_in_pieces_of_any_size(cuts: list[int]) -> None:
     done = []
-    lines = MinedLines(lambda number, of: done.append((number, of)))
+    lines = MinedLines("hit", Hit.from_dict, lambda number, of: done.append((number, of)))
     edges = [0, *cuts, len(LINES)]
     pieces = [LINES[start:end] for start, end in pairwise(edges)]
-    assert [hit for piece in pieces for hit in lines.hits(piece)] == [HIT, HIT]
+    assert [hit for piece in pieces for hit in lines.rows(piece)] == [HIT, HIT]
     assert done == [(1, None)]
     assert lines.exhaustive()
 

@@ -247,6 +247,16 @@ def test_on_the_command_line(
     state = ("--new", "--work", str(tmp_path / "work"))
     assert run(*state)
     assert not run(*state)
+    (tmp_path / "gone.toml").write_text('all = ["greeting"]')
+    (tmp_path / "broken.toml").write_text("all = [")
+    with pytest.raises(SystemExit) as ended:
+        main(["match", str(tmp_path), "--store", store])
+    assert ended.value.code == 1
+    shown = capfd.readouterr()
+    assert orjson.loads(shown.out) == row
+    broken, gone = shown.err.splitlines()
+    assert "broken.toml: not valid TOML" in broken
+    assert "'greeting' is not among these topics" in gone
 
 
 class Calls:

@@ -15,8 +15,8 @@ from slice_os.cli.render import printable, show
 from slice_os.errors import SliceError
 
 if TYPE_CHECKING:
+    from slice_os.hits.document_hits import DocumentHits
     from slice_os.hits.hit import Hit
-    from slice_os.search.listing import DocumentHits
 
 FOUND, NOTHING, FAILED = range(3)
 

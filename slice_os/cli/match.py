@@ -40,29 +40,38 @@ def match(
     run: TopicRun,
     as_json: bool | None,
     encoder: EncoderChoice,
-) -> None:
+) -> int:
     """Find the documents that combined topics describe.
 
     A combined topic names others that a document must have or lack, in which order, and from
     whom. All of them are mined in one pass. Each match has its evidence; for what it lacks, it
-    has what comes nearest.
+    has what comes nearest. A file that cannot be used, or names a topic that is not given, is
+    reported on standard error, the others are looked for, and the exit status is 1.
     """
-    from slice_os.topics.files import read_topics
-    from slice_os.topics.matching import match_topics
+    from slice_os.topics.files import usable_topics
+    from slice_os.topics.matching import match_topics, sound
 
+    topics, problems = usable_topics(paths)
+    topics, lacking = sound(topics)
+    problems += lacking.values()
+    for problem in problems:
+        click.echo(f"slice-os: {printable(problem)}", err=True)
+    if problems and not any(topic.combination for topic in topics):
+        return 1
     with encoder.corpus(store, verifier) as corpus:
         run.check(corpus)
-        work, topics = run.work_of(corpus.store), read_topics(paths)
+        work = run.work_of(corpus.store)
         options = {"exclusive": run.exclusive, "labels": work.labels()}
         matches = run.left(match_topics(corpus, topics, where=where, **options), work)
         if run.counts:
             run.show_counts(matches, "matches", as_json)
-            return
+            return 1 if problems else 0
         one = None
         for one in matches:
             show(one.to_dict(), _render(one), as_json)
     if one is None:
         click.echo("no matches", err=True)
+    return 1 if problems else 0
 
 
 def _render(found: Match) -> str:

@@ -6,7 +6,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from urllib.parse import quote
 
 import orjson
@@ -116,21 +116,31 @@ def _quoted(part: str) -> str:
     return quoted if quoted.strip(".") else quoted.replace(".", "%2E")
 
 
-class MinedLines:
-    """Reads the lines of a stream of hits, in pieces of any size."""
+class MinedLines(Generic[T]):
+    """Reads the lines of a stream, in pieces of any size.
 
-    def __init__(self, progress: Progress | None = None) -> None:
+    Args:
+        kind: what lines hold, ``hit`` or ``document``.
+        read: what makes the type of the library from one.
+        progress: called with the number of them so far.
+    """
+
+    def __init__(
+        self, kind: str, read: Callable[[Any], T], progress: Progress | None = None
+    ) -> None:
+        self._kind = kind
+        self._read = read
         self._progress = progress
         self._rest = b""
         self._summary: dict[str, Any] | None = None
 
-    def hits(self, piece: bytes) -> Iterator[Hit]:
-        """The hits whose lines end in a piece of the answer, or the error that it reports."""
+    def rows(self, piece: bytes) -> Iterator[T]:
+        """What is on lines that end in a piece of the answer; raises the error that it reports."""
         *lines, self._rest = (self._rest + piece).split(b"\n")
         for line in lines:
             for kind, content in orjson.loads(line).items():
-                if kind == "hit":
-                    yield Hit.from_dict(content)
+                if kind == self._kind:
+                    yield self._read(content)
                 elif kind == "progress" and self._progress is not None:
                     self._progress(content["done"], content["of"])
                 elif kind == "summary":
@@ -221,7 +231,8 @@ def near_misses(found: Any) -> list[NearMisses]:
 
 
 def matches(found: Any) -> list[Match]:
-    """Matches of combined topics."""
+    """Matches of combined topics; a rule that cannot be looked for is a warning."""
+    _warn(found)
     return list(map(Match.from_dict, found["matches"]))
 
 
@@ -232,13 +243,18 @@ def estimating(found: Any) -> Estimating:
 
 def tallies(found: Any) -> list[Tally]:
     """The counts of one topic, or of each topic; a rule that cannot be counted is a warning."""
-    for problem in found.get("problems", ()):
-        warnings.warn(problem, stacklevel=2)
+    _warn(found)
     return [
         Tally(topic["topic"], row["key"], row["hits"], row["documents"])
         for topic in found.get("topics", [found])
         for row in topic["counts"]
     ]
+
+
+def _warn(found: Any) -> None:
+    """Warn of topics that were left out of an answer for all of them."""
+    for problem in found.get("problems", ()):
+        warnings.warn(problem, stacklevel=3)
 
 
 def _row(document: Document) -> dict[str, Any]:

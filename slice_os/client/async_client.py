@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,6 +20,7 @@ from slice_os.client.answers import (
     result,
 )
 from slice_os.errors import imported
+from slice_os.hits.document_hits import DocumentHits
 from slice_os.hits.hit import Hit, Hits
 from slice_os.query.options import (
     DEFAULT_MINING,
@@ -93,6 +94,9 @@ class AsyncClient:
         topics: Sequence[str] = (),
         store: str | None = None,
         limit: int | None = None,
+        max_count: int | None = None,
+        before: int | None = None,
+        after: int | None = None,
         progress: Progress | None = None,
         **changes: Unpack[MineKeywords],
     ) -> Hits:
@@ -104,15 +108,19 @@ class AsyncClient:
             topics: names of topics, instead of phrases.
             store: its name; None for the usual one.
             limit: most hits; None for all of them.
+            max_count: most hits of each document.
+            before: turns, or sentences, before a hit that its passage has; see `Corpus.around`.
+            after: turns, or sentences, after it.
             progress: called with the number of hits so far.
             changes: fields of `MineOptions`, for this call only.
         """
-        lines, options = MinedLines(progress), replace(options, **changes)
-        body = answers.wanted(options, phrases, topics, store=store, limit=limit)
+        lines, options = MinedLines("hit", Hit.from_dict, progress), replace(options, **changes)
+        grep = {"max_count": max_count, "before": before, "after": after}
+        body = answers.wanted(options, phrases, topics, store=store, limit=limit, **grep)
         hits = [hit async for hit in self._mined(lines, body)]
         return Hits(tuple(hits), options.threshold, lines.exhaustive())
 
-    async def iter_mine(
+    def iter_mine(
         self,
         phrases: Phrases = (),
         options: MineOptions = DEFAULT_MINING,
@@ -120,16 +128,33 @@ class AsyncClient:
         topics: Sequence[str] = (),
         store: str | None = None,
         limit: int | None = None,
+        max_count: int | None = None,
+        before: int | None = None,
+        after: int | None = None,
         progress: Progress | None = None,
         **changes: Unpack[MineKeywords],
     ) -> AsyncGenerator[Hit, None]:
         """The hits of `mine` as they arrive; the service stops if you close the generator."""
-        lines, options = MinedLines(progress), replace(options, **changes)
-        body = answers.wanted(options, phrases, topics, store=store, limit=limit)
-        async with aclosing(self._mined(lines, body)) as hits:
-            async for hit in hits:
-                yield hit
-        lines.exhaustive()
+        lines, options = MinedLines("hit", Hit.from_dict, progress), replace(options, **changes)
+        grep = {"max_count": max_count, "before": before, "after": after}
+        body = answers.wanted(options, phrases, topics, store=store, limit=limit, **grep)
+        return self._mined(lines, body)
+
+    def list_documents(
+        self,
+        phrases: Phrases = (),
+        listing: str = "with",
+        options: MineOptions = DEFAULT_MINING,
+        *,
+        topics: Sequence[str] = (),
+        store: str | None = None,
+        max_count: int | None = None,
+        **changes: Unpack[MineKeywords],
+    ) -> AsyncGenerator[DocumentHits, None]:
+        """Documents in place of the hits of phrases, or of topics; see `Corpus.list_documents`."""
+        asked = {"store": store, "listing": listing, "max_count": max_count}
+        body = answers.wanted(replace(options, **changes), phrases, topics, **asked)
+        return self._mined(MinedLines("document", DocumentHits.from_dict), body)
 
     async def scan(
         self,
@@ -274,8 +299,8 @@ class AsyncClient:
     ) -> list[Match]:
         """The matches of combined topics of the service; see `slice_os.topics.match_topics`.
 
-        Without names, of all combined topics; or of a rule that the service does not keep. None as
-        a limit is for all matches.
+        Without names, of all combined topics; those that cannot be looked for are warnings. Or of
+        a rule that the service does not keep. None as a limit is for all matches.
         """
         body = {"topics": topics, "rule": rule, "store": store, "limit": limit}
         return await self._ask("POST", "match", read=answers.matches, body=body)
@@ -356,14 +381,15 @@ class AsyncClient:
             for row in rows:
                 yield row
 
-    async def _mined(self, lines: MinedLines, body: Any) -> AsyncGenerator[Hit, None]:
+    async def _mined(self, lines: MinedLines[T], body: Any) -> AsyncGenerator[T, None]:
         async with self._answered("POST", "mine", body=body) as response:
             if not response.is_success:
                 await response.aread()
                 result(response, answers.plain)
             async for piece in response.aiter_bytes():
-                for hit in lines.hits(piece):
-                    yield hit
+                for row in lines.rows(piece):
+                    yield row
+        lines.exhaustive()
 
     @asynccontextmanager
     async def _answered(self, *path: str, **content: Any) -> AsyncIterator[httpx.Response]:

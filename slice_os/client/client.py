@@ -103,6 +103,7 @@ class Client:
     search = _returning(AsyncClient.search)
     mine = _returning(AsyncClient.mine)
     iter_mine = _yielding(AsyncClient.iter_mine)
+    list_documents = _yielding(AsyncClient.list_documents)
     scan = _returning(AsyncClient.scan)
     tag = _returning(AsyncClient.tag)
     encode_phrases = _returning(AsyncClient.encode_phrases)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
+from slice_os.hits.document_hits import DocumentHits
 from slice_os.hits.hit import Hit, without_vectors
 from slice_os.query.options import MineOptions
 from slice_os.query.query import Query
@@ -18,26 +18,6 @@ from slice_os.stores.protocol import Store
 from slice_os.verifier.claims import Verifier
 
 WITH, WITHOUT, COUNTS = LISTINGS = ("with", "without", "counts")
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentHits:
-    """A document in a list.
-
-    Attributes:
-        hits: number of its hits, if these are counted.
-        nearest: what comes nearest, if it has no hit and this is known.
-    """
-
-    doc_id: str
-    hits: int | None = None
-    nearest: Hit | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """What is known, as plain JSON types."""
-        counted = {} if self.hits is None else {"hits": self.hits}
-        near = {} if self.nearest is None else {"nearest": self.nearest.to_dict()}
-        return {"doc_id": self.doc_id, **counted, **near}
 
 
 @dataclass(frozen=True)

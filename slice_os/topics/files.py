@@ -43,15 +43,29 @@ def read_topics(paths: Sequence[str | Path]) -> list[Topic]:
     Raises:
         InputError: as `read_topic`; or if there is no file, or two topics have one name.
     """
-    homes: dict[str, Path] = {}
-    topics = []
-    for path in topic_files(paths):
-        topic = read_topic(path)
-        if topic.name in homes:
-            raise InputError(f"{path}: {homes[topic.name]} also has topic {topic.name!r}")
-        homes[topic.name] = path
-        topics.append(topic)
+    topics, problems = usable_topics(paths)
+    if problems:
+        raise InputError(problems[0])
     return topics
+
+
+def usable_topics(paths: Sequence[str | Path]) -> tuple[list[Topic], list[str]]:
+    """The topics of files and folders, and one line for each file that cannot be used.
+
+    Raises an `InputError` if there is no file.
+    """
+    homes: dict[str, Path] = {}
+    topics, problems = [], []
+    for path in topic_files(paths):
+        topic, wrong = examine(path)
+        if topic is not None and not wrong and topic.name in homes:
+            wrong = [f"{homes[topic.name]} also has topic {topic.name!r}"]
+        if topic is None or wrong:
+            problems.append(f"{path}: {wrong[0]}")
+        else:
+            homes[topic.name] = path
+            topics.append(topic)
+    return topics, problems
 
 
 def topic_files(paths: Sequence[str | Path]) -> list[Path]:

@@ -259,6 +259,12 @@ def components(topics: Sequence[Topic]) -> list[Topic]:
     ]
 
 
+def sound(topics: Sequence[Topic]) -> tuple[list[Topic], dict[str, str]]:
+    """The topics that can be looked for, and what is `missing` for each other one, by its name."""
+    problems = {one.name: told for one in topics if (told := missing(one, topics))}
+    return [one for one in topics if one.name not in problems], problems
+
+
 def missing(topic: Topic, topics: Sequence[Topic]) -> str:
     """A line on what a combined topic names that is not among some; empty if nothing is missing."""
     plain = [one.name for one in topics if one.combination is None]

@@ -84,6 +84,19 @@ def test_it_finds_what_the_library_finds(service: Client, corpus: Corpus) -> Non
     ]
 
 
+def test_it_lists_documents_and_shows_turns_around(service: Client, corpus: Corpus) -> None:
+    for listing in ("with", "without", "counts"):
+        listed = list(service.list_documents(PHRASE, listing, max_count=1, threshold=0.5))
+        expected = corpus.list_documents(PHRASE, listing, max_count=1, threshold=0.5)
+        assert [one.to_dict() for one in listed] == [one.to_dict() for one in expected]
+        assert listed
+    around = service.mine(PHRASE, threshold=0.5, max_count=1, before=1, after=0)
+    first = {hit.doc_id: hit for hit in reversed(corpus.mine(PHRASE, threshold=0.5))}
+    expected = corpus.around((first[hit.doc_id] for hit in around), before=1)
+    assert [hit.to_dict() for hit in around] == [hit.to_dict() for hit in expected]
+    assert len(around) == len(first)
+
+
 def test_it_scans_and_encodes(service: Client, encoder: SpanEncoder) -> None:
     found = service.scan(DOCUMENTS, PHRASE, threshold=0.5)
     expected = scan(DOCUMENTS, PHRASE, threshold=0.5, encoder=encoder)

@@ -304,6 +304,17 @@ def test_a_rule_without_its_topic_fails_alone(client: TestClient, etag: str) -> 
     assert [one["topic"] for one in found["topics"]] == ["cancel"]
     assert found["topics"][0]["total"] == 2
     assert found["problems"] == [problem]
+    whole = {"name": "whole", "none": ["cancel"]}
+    assert client.post("/match", json={}).json() == {
+        "total": 0,
+        "matches": [],
+        "problems": [problem],
+    }
+    assert client.post("/topics", json=whole).status_code == 201
+    matched = client.post("/match", json={}).json()
+    assert matched["problems"] == [problem]
+    assert {one["topic"] for one in matched["matches"]} == {"whole"}
+    assert client.post("/match", json={"topics": ["rule"]}).status_code == 400
     alone = client.get("/topics/rule/counts", params={"by": "document"})
     assert (alone.status_code, alone.json()["error"]["message"]) == (400, problem)
     lines = client.get("/counts.csv", params={"by": "document"}).text.splitlines()
@@ -336,7 +347,7 @@ def test_rules_match_and_are_counted(client: TestClient, store_folder: Path) -> 
     with Corpus(store_folder) as corpus:
         topics = [read_table(one, "")[0] for one in (stolen, sorry, loose)]
         expected = [one.to_dict() for one in match_topics(corpus, list(filter(None, topics)))]
-    assert answer == {"total": 1, "matches": expected}
+    assert answer == {"total": 1, "matches": expected, "problems": []}
     assert expected[0]["lacks"][0]["nearest"]["text"] == "I am sorry to hear that"
     counts = client.get("/counts", params={"by": "domain"}).json()["topics"]
     assert [(one["topic"], one["documents"]) for one in counts] == [

@@ -29,7 +29,7 @@ from slice_os.tables.spreadsheets import write_csv
 from slice_os.tables.table import collected
 from slice_os.topics.folder import StoredTopic
 from slice_os.topics.labels import LabelKey, of_topic
-from slice_os.topics.matching import components, find_matches, missing
+from slice_os.topics.matching import components, find_matches, missing, sound
 from slice_os.topics.run import mine_topics
 from slice_os.topics.tallies import PERIODS, expected_documents, place_of, place_of_span, tally
 from slice_os.topics.topic import Topic
@@ -141,9 +141,9 @@ def all_counts(
 
     Hits are looked for again only if the store, the topic or what is rejected has changed.
     """
-    sound, problems = _sound(services)
+    usable, problems = _usable(services)
     return {
-        "topics": _counted(services, sound, store, by, date_field),
+        "topics": _counted(services, usable, store, by, date_field),
         "problems": list(problems.values()),
     }
 
@@ -157,7 +157,7 @@ def counts_file(
 
     A rule that names a topic which is not there has a row with this problem, and no counts.
     """
-    sound, problems = _sound(services)
+    usable, problems = _usable(services)
     rows = [
         {
             "topic": found["topic"],
@@ -165,7 +165,7 @@ def counts_file(
             **{name: row[name] for name in ("hits", "documents", "of")},
             "per_100": round(100 * row["documents"] / row["of"], 3) if row["of"] else None,
         }
-        for found in _counted(services, sound, store, by, date_field)
+        for found in _counted(services, usable, store, by, date_field)
         for row in found["counts"]
     ]
     rows += [{"topic": name, "problem": problem} for name, problem in problems.items()]
@@ -193,11 +193,10 @@ def documents_by(corpus: Corpus, by: str, date_field: str) -> dict[str, int]:
     return found
 
 
-def _sound(services: Services) -> tuple[list[StoredTopic], dict[str, str]]:
+def _usable(services: Services) -> tuple[list[StoredTopic], dict[str, str]]:
     """The topics that can be looked for, and what the others lack, by name."""
     stored = services.topics.read()[0]
-    topics = [one.topic for one in stored]
-    problems = {one.name: told for one in topics if (told := missing(one, topics))}
+    problems = sound([one.topic for one in stored])[1]
     return [one for one in stored if one.topic.name not in problems], problems
 
 

@@ -16,7 +16,7 @@ from slice_os.service.resources.mining import MostHits
 from slice_os.service.resources.topics import NewTopic, topic_of
 from slice_os.service.services import Services, Shared
 from slice_os.service.settings import MOST_PHRASES
-from slice_os.topics.matching import match_topics
+from slice_os.topics.matching import match_topics, sound
 from slice_os.topics.topic import Topic
 
 router = APIRouter(tags=["topics"])
@@ -73,31 +73,47 @@ class MatchAnswer(BaseModel):
 
 
 class MatchesAnswer(BaseModel):
-    """Matches, topic by topic, in the order of documents; ``total`` is the number of all."""
+    """Matches, topic by topic, in the order of documents.
+
+    Attributes:
+        total: number of all matches.
+        matches: as many as were asked for.
+        problems: where all rules were asked for, a line for each file of a topic that cannot be
+            used, and for each rule that names a topic which is not there.
+    """
 
     total: int
     matches: list[MatchAnswer]
+    problems: list[str]
 
 
 @router.post("/match", response_model=MatchesAnswer)
 @pooled("mining")
 def match(services: Shared, body: MatchRequest) -> dict[str, Any]:
     """The documents that combined topics describe, with their evidence; see `match_topics`."""
-    known = [stored.topic for stored in services.topics.read()[0]]
-    wanted = [*_rules(services, body, known), *(one for one in known if one.combination is None)]
+    stored, problems = services.topics.read()
+    known = [one.topic for one in stored]
+    plain = [one for one in known if one.combination is None]
+    if body.rule is None and body.topics is None:
+        usable, lacking = sound(known)
+        rules = [one for one in usable if one.combination is not None]
+        problems += lacking.values()
+    else:
+        rules, problems = _named(services, body), []
     corpus, labels = services.stores.get(body.store), services.current_labels()
-    found = list(until_stopped(match_topics(corpus, wanted, labels=labels)))
-    return {"total": len(found), "matches": [one.to_dict() for one in found[: body.limit]]}
+    found = []
+    if rules or not problems:
+        found = list(until_stopped(match_topics(corpus, [*rules, *plain], labels=labels)))
+    matches = [one.to_dict() for one in found[: body.limit]]
+    return {"total": len(found), "matches": matches, "problems": problems}
 
 
-def _rules(services: Services, body: MatchRequest, known: list[Topic]) -> list[Topic]:
-    """The combined topics of a request; one that is not combined is an `InputError`."""
+def _named(services: Services, body: MatchRequest) -> list[Topic]:
+    """The combined topics that a request names; one that is not combined is an `InputError`."""
     if body.rule is not None:
         rules = [topic_of(body.rule, body.rule.name)]
-    elif body.topics is not None:
-        rules = [services.topics.get(name).topic for name in dict.fromkeys(body.topics)]
     else:
-        rules = [one for one in known if one.combination is not None]
+        rules = [services.topics.get(name).topic for name in dict.fromkeys(body.topics or ())]
     for one in rules:
         if one.combination is None:
             raise InputError(f"topic {one.name!r} combines no others; mine it")

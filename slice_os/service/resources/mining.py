@@ -17,10 +17,11 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Send
 
 from slice_os.errors import InputError
+from slice_os.hits.document_hits import DocumentHits
 from slice_os.hits.files import holds_texts, write_hits, write_labelled
 from slice_os.hits.hit import Hit
 from slice_os.query.options import MineOptions
-from slice_os.search.listing import LISTINGS, DocumentHits, first_of_each
+from slice_os.search.listing import LISTINGS, first_of_each
 from slice_os.service.asgi.problems import error_body, problem_of
 from slice_os.service.asgi.work import until_stopped
 from slice_os.service.resources.bodies import (
