@@ -29,16 +29,19 @@ coverage: $(VENV)/.all ## Run the test suite, and list the lines that it does no
 	$(BIN)/python -m pytest --cov --cov-report=term-missing $(ARGS)
 
 .PHONY: soak
-soak: $(VENV)/.dev ## Damage, kill, fill and load stores and nodes, and change the code: five hours; saves the results
+soak: $(VENV)/.dev ## Damage, kill, fill and load stores and nodes, cut the power, and change the code: eight hours; saves the results
 	$(BIN)/python -m tests.soak.damage --out benchmarks/results/soak_damage.json
 	$(BIN)/python -m tests.soak.fuzz --out benchmarks/results/soak_fuzz.json
 	$(BIN)/python -m tests.soak.kills --out benchmarks/results/soak_kills.json
+	$(BIN)/python -m tests.soak.power_cuts --out benchmarks/results/soak_power_cuts.json
 	$(BIN)/python -m tests.soak.kills_opensearch --out benchmarks/results/soak_kills_opensearch.json
 	$(BIN)/python -m tests.soak.faults_opensearch --out benchmarks/results/soak_faults_opensearch.json
 	$(BIN)/python -m tests.soak.full_disk --out benchmarks/results/soak_full_disk.json
 	$(BIN)/python -m tests.soak.attacks --out benchmarks/results/soak_attacks.json
 	$(BIN)/python -m tests.soak.readers --out benchmarks/results/soak_readers.json
 	$(BIN)/python -m tests.soak.mixed --out benchmarks/results/soak_mixed.json
+	$(BIN)/python -m tests.soak.everything --on local --out benchmarks/results/soak_everything.json
+	$(BIN)/python -m tests.soak.everything --on opensearch --out benchmarks/results/soak_everything.json
 	$(BIN)/python -m tests.soak.mutants --out benchmarks/results/soak_mutants.json
 
 .PHONY: check

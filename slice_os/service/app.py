@@ -22,6 +22,7 @@ from slice_os.service.asgi import metrics, tracing
 from slice_os.service.asgi.access import DESCRIBED, Guarded, check_reach
 from slice_os.service.asgi.problems import ERRORS, answer_errors, describe_errors
 from slice_os.service.asgi.request_frame import Paced, RequestFrame, WholeRequests
+from slice_os.service.asgi.work import share_memory
 from slice_os.service.resources import (
     counts,
     documents,
@@ -131,6 +132,7 @@ def run_service(settings: ServiceSettings, started: Callable[[str], None]) -> No
     Raises an `InputError` if the host or port cannot be listened on.
     """
     _log_to_stderr()
+    share_memory()
     listener = _listening(settings.host, settings.port)
     config = uvicorn.Config(
         create_app(settings),

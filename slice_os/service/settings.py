@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,12 @@ MOST_EXPORTED = 5_000
 MOST_TEXTS = 1_000
 
 
+def _usable_cores() -> int:
+    from slice_os.threads import usable_cores  # slow to import
+
+    return usable_cores()
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits of one request, and of all together.
@@ -25,6 +30,8 @@ class Limits:
         body_bytes: size of the body of a request.
         workers: requests that run at the same time, apart from mining and from writing.
         waiting: requests that wait for a worker; more are refused with status 429.
+        wait_seconds: that a request may wait for a worker where none has been free for a while;
+            one that has waited longer is refused with status 429.
         streams: minings that run or wait.
         writes: requests to store or delete documents that run or wait.
         seconds: time for an answer; mining has `mine_seconds`, writing `write_seconds`.
@@ -36,8 +43,9 @@ class Limits:
     """
 
     body_bytes: int = 16 << 20
-    workers: int = field(default_factory=lambda: max(4, os.cpu_count() or 1))
+    workers: int = field(default_factory=lambda: max(2, _usable_cores()))
     waiting: int = 64
+    wait_seconds: float = 1.0
     streams: int = 16
     writes: int = 16
     seconds: float = 30.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from slice_os.errors import InputError
-from slice_os.tables.replacing import replacing
+from slice_os.tables.replacing import make_folder, replacing, sync_folder
 from slice_os.topics.files import files_in, parse_topic, with_learned, with_name
 from slice_os.topics.table import topic_text
 from slice_os.topics.topic import Learned, Topic
@@ -150,13 +149,13 @@ class TopicsFolder:
                 raise TopicExistsError(f"topic {new!r} exists; choose another name")
             written = _written(topic, content, place)
             if place != path:
-                path.unlink()
+                _delete(path)
             return written
 
     def delete(self, name: str, etag: str | None) -> None:
         """Delete a topic and its file; `NoSuchTopicError` or `TopicChangedError` as `replace`."""
         with self._locked():
-            self._unchanged(name, etag).path.unlink()
+            _delete(self._unchanged(name, etag).path)
 
     def _find(self, name: str) -> StoredTopic | None:
         return next((stored for stored in self.read()[0] if stored.topic.name == name), None)
@@ -175,7 +174,7 @@ class TopicsFolder:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.folder)
             with FileLock(self.folder / _LOCK):
                 yield
         except OSError as error:
@@ -194,11 +193,14 @@ def _content(topic: Topic) -> bytes:
 
 
 def _written(topic: Topic, content: bytes, path: Path) -> StoredTopic:
-    with replacing(path) as part, part.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+    with replacing(path) as part:
+        part.write_bytes(content)
     return StoredTopic(topic, _etag(content), path)
+
+
+def _delete(path: Path) -> None:
+    path.unlink()
+    sync_folder(path.parent)
 
 
 def _etag(content: bytes) -> str:

@@ -14,7 +14,7 @@ import orjson
 from filelock import FileLock
 
 from slice_os.errors import InputError
-from slice_os.tables.replacing import replacing
+from slice_os.tables.replacing import make_folder, replacing, sync_folder
 from slice_os.tables.table import json_object
 from slice_os.topics.labels import Answer, Label, holding, read_answers
 
@@ -92,14 +92,13 @@ class LabelJournal:
                     changed += 1
                     line = orjson.dumps({**row, "topic": name}, option=_LINE)
                 renamed.write(line)
-            os.fsync(renamed.fileno())
         return changed
 
     @contextmanager
     def _opened(self) -> Iterator[FileIO]:
         """The file, locked, with its last line ended."""
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path.parent)
             with FileLock(f"{self.path}.lock"), FileIO(self.path, "a+") as file:
                 _end_last_line(file)
                 yield file
@@ -119,6 +118,8 @@ def _append(file: FileIO, lines: bytes) -> None:
         while left:
             left = left[file.write(left) or 0 :]
         os.fsync(file.fileno())
+        if not began:
+            sync_folder(Path(os.fsdecode(file.name)).parent)
     except OSError:
         file.truncate(began)
         raise

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -20,7 +22,9 @@ from starlette.testclient import TestClient
 
 from slice_os import Corpus, Document, Hits, SpanEncoder
 from slice_os.service.app import create_app
+from slice_os.service.asgi import work
 from slice_os.service.asgi.keys import new_key
+from slice_os.service.asgi.request_frame import RequestFrame, replayed
 from slice_os.service.settings import Limits, ServiceSettings
 
 from .conftest import asking, in_thread
@@ -231,3 +235,47 @@ def test_phrases_that_come_together_do_not_disturb_each_other(
         *found, wrong = threads.map(vector, [*phrases, "..."])
     assert wrong == 400
     assert np.allclose(found, encoder.encode_phrases(phrases), atol=1e-6)
+
+
+def test_in_a_rush_nobody_waits_for_long(
+    settings: ServiceSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work, "_RUSH_SECONDS", 0)
+    with (
+        blocked(settings, monkeypatch, workers=1, wait_seconds=0.05) as (address, release, begun),
+        ThreadPoolExecutor(2) as threads,
+    ):
+        asked = [threads.submit(httpx.post, f"{address}/search", json=BODY, timeout=60)]
+        wait_until(lambda: len(begun) == 1)
+        asked.append(threads.submit(httpx.post, f"{address}/search", json=BODY, timeout=60))
+        waits = "slice_os_working_requests 2.0"
+        wait_until(lambda: asked[1].done() or waits in httpx.get(f"{address}/metrics").text)
+        waited = time.monotonic() + 0.1
+        wait_until(lambda: time.monotonic() > waited)
+        release.set()
+        assert [one.result().status_code for one in asked] == [200, 429]
+        assert httpx.post(f"{address}/search", json=BODY, timeout=60).status_code == 200
+
+
+def test_work_that_does_not_end_is_told_when_the_service_stops() -> None:
+    sent: list[Any] = []
+
+    async def waits(*_: object) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def stopped() -> None:
+        scope = {"type": "http", "headers": []}
+        request = asyncio.create_task(RequestFrame(waits)(scope, replayed(b""), send))
+        while not begun.is_set():
+            await asyncio.sleep(0)
+        request.cancel()
+        await request
+
+    begun = threading.Event()
+    asyncio.run(stopped())
+    assert sent[0]["status"] == 503
+    assert orjson.loads(sent[1]["body"])["error"]["code"] == "stopping"

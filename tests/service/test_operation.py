@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
+import random
 import threading
 import time
 from collections.abc import Iterator
@@ -18,6 +20,8 @@ from starlette.testclient import TestClient
 from slice_os import Corpus, Document, SpanEncoder, StoreError
 from slice_os.cli import cli
 from slice_os.service import demo
+from tests.soak.clients import Clients
+from tests.soak.everything import Served, place
 
 from .conftest import served
 
@@ -186,3 +190,24 @@ def test_a_sample_that_another_process_made_first_is_used(
         demo.sample_store()
     monkeypatch.setattr(Path, "rename", too_late)
     assert demo.sample_store().is_dir()
+
+
+@pytest.mark.slow
+def test_what_is_acknowledged_outlives_a_kill() -> None:
+    async def everything(location: str, work: Path) -> list[str]:
+        service = Served(location, work)
+        clients = Clients(service, 20, random.Random(0))
+        try:
+            await clients.begin()
+            offered = asyncio.create_task(clients.offer(30, 3))
+            await clients.hurry(4, 1)
+            await asyncio.to_thread(service.restart, kill=True)
+            await offered
+            await clients.check_all()
+        finally:
+            await clients.close()
+            service.end(kill=False)
+        return clients.bad
+
+    with place("local") as (location, work, _):
+        assert asyncio.run(everything(location, work)) == []

@@ -17,13 +17,14 @@ BLOCKS = 15
 Samples = list[dict[str, float]]
 
 
-def of_this_process() -> dict[str, float]:
-    """Resident memory, open files and threads."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
+def of_process(process: int | str = "self") -> dict[str, float]:
+    """Resident memory, open files and threads of this process, or of another."""
+    folder = Path("/proc", str(process))
+    pages = int((folder / "statm").read_text().split()[1])
     return {
         "rss_mb": pages * os.sysconf("SC_PAGE_SIZE") / 1e6,
-        "handles": sum(1 for _ in Path("/proc/self/fd").iterdir()),
-        "threads": sum(1 for _ in Path("/proc/self/task").iterdir()),
+        "handles": sum(1 for _ in (folder / "fd").iterdir()),
+        "threads": sum(1 for _ in (folder / "task").iterdir()),
     }
 
 

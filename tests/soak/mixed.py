@@ -28,7 +28,7 @@ from slice_os import Corpus, Document, LocalStore, SpanEncoder
 from slice_os.hits.hit import Hit
 from slice_os.stores.local.files import folder_size
 from tests.soak.kills import DEMO, PHRASES
-from tests.soak.levels import Samples, level, of_this_process, sampled
+from tests.soak.levels import Samples, level, of_process, sampled
 from tests.soak.report import tell
 
 IDS = 120
@@ -172,7 +172,7 @@ class Load:
     def measure(self) -> dict[str, float]:
         """What must stay level."""
         return {
-            **of_this_process(),
+            **of_process(),
             "store_mb": folder_size(self.folder / "s") / 1e6,
             "documents": len(self.stored),
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -51,10 +52,12 @@ _TOLD = 3
 _HTTP_CODES = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}
 
 
-def problem_of(error: Exception) -> Problem:
-    """The problem that an error of the library becomes."""
+def problem_of(error: BaseException) -> Problem:
+    """The problem that an error of the library becomes, or the end of the service."""
     if isinstance(error, Problem):
         return error
+    if isinstance(error, CancelledError):
+        return Problem(503, "stopping", "the service stops; try again")
     for kind, status, code in _STATUSES:
         if isinstance(error, kind):
             return Problem(status, code, " ".join(str(error).split()))

@@ -22,9 +22,13 @@ from slice_os.service.settings import Limits
 
 T = TypeVar("T")
 
+# Requests wait for long only in a rush that passes: in these seconds, no thread was free.
+_RUSH_SECONDS = 5.0
 # A stream passes on what it has after so many items, or so many seconds.
 _BATCH, _BATCH_SECONDS = 64, 0.1
 _QUIET_SECONDS = 5.0
+# The number of `M_ARENA_MAX` in glibc's malloc.h.
+_ARENA_MAX, _HEAPS = -8, 4
 
 CURRENT: contextvars.ContextVar[Event | None] = contextvars.ContextVar(
     "slice_os_stop", default=None
@@ -60,12 +64,19 @@ LaneName = Literal["answers", "mining", "writing", "files"]
 class _Lane:
     """Threads for work of one kind, places to wait for them, and a time limit.
 
-    Of the places, no key has more than half.
+    Of the places, no key has more than half. If all threads have been busy for some seconds, work
+    may wait for ``wait`` seconds only: some is answered soon then, rather than all of it late.
     """
 
-    def __init__(self, name: str, threads: int, places: int, seconds: float, late: str) -> None:
+    def __init__(
+        self, name: str, threads: int, places: int, wait: float, seconds: float, late: str
+    ) -> None:
         self.threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self.seconds = seconds
+        self._size = threads
+        self._wait = wait
+        self._free = monotonic()
+        self._waited = 0.0
         self._places = places
         self._late = late
         self._taken: Counter[str | None] = Counter()
@@ -79,9 +90,11 @@ class _Lane:
         """Take a place; a Problem if there is none."""
         key = SENDER.get()
         own = self._taken[key] if key is not None else 0
+        if self.admitted < self._size:
+            self._free, self._waited = monotonic(), 0.0
         if self.admitted >= self._places or own >= max(1, self._places // 2):
-            message = f"{self.admitted} requests are worked on or wait; try again in a second"
-            raise Problem(429, "busy", message, {"Retry-After": "1"})
+            raise self._busy()
+        self._refuse_in_a_rush()
         self._taken[key] += 1
         try:
             yield
@@ -93,13 +106,29 @@ class _Lane:
         stop = Event()
         context = contextvars.copy_context()
         context.run(CURRENT.set, stop)
-        future = self.threads.submit(context.run, _unless_stopped, stop, work)
+        future = self.threads.submit(context.run, self._begin, stop, work, monotonic())
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), end - monotonic())
         except (TimeoutError, asyncio.TimeoutError):
             raise Problem(504, "time_limit", self._late) from None
         finally:
             stop.set()
+
+    def _begin(self, stop: Event, work: Callable[[], T], since: float) -> T:
+        """Do the work, unless nobody waits for it any more, or it has waited for too long."""
+        if stop.is_set():
+            raise Stopped
+        self._waited = monotonic() - since
+        self._refuse_in_a_rush()
+        return work()
+
+    def _refuse_in_a_rush(self) -> None:
+        if self._waited > self._wait and monotonic() - self._free > _RUSH_SECONDS:
+            raise self._busy()
+
+    def _busy(self) -> Problem:
+        message = f"{self.admitted} requests are worked on or wait; try again in a second"
+        return Problem(429, "busy", message, {"Retry-After": "1"})
 
 
 class WorkPool:
@@ -116,11 +145,12 @@ class WorkPool:
         )
         workers, half = limits.workers, max(1, limits.workers // 2)
         usual = workers + limits.waiting
+        mining, writing = limits.mine_seconds, limits.write_seconds
         self._lanes: dict[LaneName, _Lane] = {
-            "answers": _Lane("answer", workers, usual, limits.seconds, late),
-            "mining": _Lane("mine", half, limits.streams, limits.mine_seconds, late),
-            "writing": _Lane("write", half, limits.writes, limits.write_seconds, cut),
-            "files": _Lane("file", half, usual, limits.seconds, late),
+            "answers": _Lane("answer", workers, usual, limits.wait_seconds, limits.seconds, late),
+            "mining": _Lane("mine", half, limits.streams, mining, mining, late),
+            "writing": _Lane("write", half, limits.writes, writing, writing, cut),
+            "files": _Lane("file", half, usual, limits.wait_seconds, limits.seconds, late),
         }
 
     @property
@@ -204,13 +234,13 @@ def _batches(items: Callable[[], Iterator[T]]) -> Generator[list[T], None, None]
             iterator.close()
 
 
+def share_memory() -> None:
+    """Let all threads share a few heaps, where the C library would keep one for each of them."""
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, _HEAPS)
+
+
 def _give_back_memory() -> None:
     """Give memory that is free back to the system, where the C library keeps it."""
     with suppress(OSError, AttributeError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)
-
-
-def _unless_stopped(stop: Event, work: Callable[[], T]) -> T:
-    if stop.is_set():
-        raise Stopped
-    return work()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from functools import partial
@@ -170,7 +171,7 @@ async def mine(request: Request, services: Shared, body: PhraseMining | TopicMin
                     rows = [_line({kind: one.to_dict()}) for one in batch]
                     yield b"".join([*rows, _line({"progress": {"done": done, "of": None}})])
                     batch = await anext(batches, None)
-            except Exception as error:  # the status has been sent
+            except (Exception, CancelledError) as error:  # the status has been sent
                 yield _line(error_body(problem_of(error), request.state.request_id))
                 return
         exhaustive = isinstance(body, TopicMining) or body.options(MineOptions).exhaustive

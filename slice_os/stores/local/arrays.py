@@ -18,6 +18,7 @@ from slice_os.arrays import IntArray
 from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import StoreError
 from slice_os.stores.local.files import DATABASE, Database, StoreState, damage
+from slice_os.tables.replacing import sync_folder
 
 
 class ArrayFile:
@@ -112,6 +113,7 @@ class Arrays:
             return folder / (f"{stem}-{generation}.{suffix}" if generation else f"{stem}.{suffix}")
 
         self.generation = generation
+        self._named = False
         vectors = ArrayFile(path("vectors", "i8"), np.int8, encoder.dimension)
         scales = ArrayFile(path("scales", "f32"), np.float32)
         words = ArrayFile(path("words", "u32"), np.uint32, 4)
@@ -133,9 +135,12 @@ class Arrays:
             file.view(rows)
 
     def sync(self) -> None:
-        """Flush everything appended to the disk."""
+        """Flush everything appended to the disk, and once the names of the files."""
         for file in self.files:
             file.sync()
+        if not self._named:
+            sync_folder(self.files[0].path.parent)
+            self._named = True
 
     def close(self) -> None:
         """Close the files for appending."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 
 from slice_os.stores.local.arrays import Arrays, PassageTable, file_rows, read_table, rows_of
@@ -35,8 +32,6 @@ def compact(connection: Database, settings: StoreSettings) -> None:
     """
     folder = connection.folder
     with errors_explained(folder):
-        # The former files may go only when the commit that replaces them is on the disk.
-        connection.execute("PRAGMA synchronous = FULL")
         with transaction(connection):
             state = read_state(connection)
             table = read_table(connection, state)
@@ -45,7 +40,6 @@ def compact(connection: Database, settings: StoreSettings) -> None:
             former.delete_others()
             arrays = Arrays(folder, settings.encoder, state.generation + 1)
             _copy(table, former, arrays)
-            _sync_folder(folder)
             firsts = ((np.cumsum(n) - n).tolist() for n in (table.n_words, table.n_pieces))
             connection.executemany(
                 "UPDATE passages SET first_word = ?, first_piece = ? WHERE id = ?",
@@ -86,13 +80,3 @@ def _copy(table: PassageTable, source: Arrays, target: Arrays) -> None:
     except BaseException:
         source.delete_others()
         raise
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the names of new files durable, where the system can."""
-    if hasattr(os, "O_DIRECTORY"):
-        descriptor = os.open(folder, os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

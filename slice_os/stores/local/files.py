@@ -19,6 +19,7 @@ from xxhash import xxh3_64_hexdigest
 from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import ModelError, StoreError
 from slice_os.stores.local.terms import PASSAGE_TERMS
+from slice_os.tables.replacing import make_folder, sync_folder
 
 DATABASE = "store.sqlite"
 # Stores of another version are refused: their documents have to be ingested again.
@@ -88,7 +89,7 @@ def create(folder: Path, settings: StoreSettings) -> None:
     }
     values |= dict.fromkeys(STATE, "0")
     with errors_explained(folder):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(folder, mode=0o700)
         others = [path.name for path in folder.iterdir() if not path.name.startswith(DATABASE)]
         if others:
             raise StoreError(f"{folder}: holds other files ({others[0]}, …); use an empty folder")
@@ -104,6 +105,7 @@ def create(folder: Path, settings: StoreSettings) -> None:
                 stored = values | {"checksum": _checksum(values, FIXED)}
                 connection.executemany("INSERT INTO settings VALUES (?, ?)", stored.items())
                 seal_state(connection)
+        sync_folder(folder)
 
 
 def connect(folder: Path, mode: str = "rw") -> Database:
@@ -120,7 +122,8 @@ def connect(folder: Path, mode: str = "rw") -> Database:
         factory=Database,
     )
     connection.folder = folder
-    for pragma in ("synchronous = NORMAL", "secure_delete = ON", "cell_size_check = ON"):
+    # With less, the last commits could be lost with the power.
+    for pragma in ("synchronous = FULL", "secure_delete = ON", "cell_size_check = ON"):
         connection.execute(f"PRAGMA {pragma}")
     return connection
 
