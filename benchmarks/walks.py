@@ -2,7 +2,7 @@
 
     python benchmarks/walks.py --data ../shared/data [--keep FOLDER]
 
-An analyst has 400 dialogues as a CSV file of turns with times, a law firm 16 contracts as PDF and
+An analyst has 350 dialogues as a CSV file of turns with times, a law firm 16 contracts as PDF and
 Word files. What they type is typed, what they click is clicked, in Chromium. It needs Playwright,
 Pillow, python-docx, and Matplotlib for the PDF files. With --keep, the files and stores stay in a
 folder, and are not made again.
@@ -41,7 +41,7 @@ COMMAND = [sys.executable, "-m", "slice_os.cli"]
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 800}
 PATIENCE = 60_000
-DIALOGUES = 400
+DIALOGUES = 350
 BEGIN = datetime(2026, 3, 2, 8)
 PRICE = "how much does it cost"
 NOBODY = "the delivery van hit my fence"

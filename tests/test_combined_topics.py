@@ -271,9 +271,14 @@ class Calls:
     def text(self, doc_id: str) -> str:
         return "aaa bbb. \n" * len(self.speakers[doc_id])
 
-    def turns(self, doc_id: str) -> list[Turn]:
-        speakers = enumerate(self.speakers[doc_id])
-        return [Turn(10 * n, 10 * n + 9, who, 10.0 * n) for n, who in speakers]
+    def turns_of(self, doc_ids: Sequence[str]) -> dict[str, list[Turn]]:
+        return {
+            doc_id: [
+                Turn(10 * n, 10 * n + 9, who, 10.0 * n)
+                for n, who in enumerate(self.speakers[doc_id])
+            ]
+            for doc_id in doc_ids
+        }
 
     def metadata(self, doc_id: str) -> Metadata:
         return {}

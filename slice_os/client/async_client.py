@@ -370,14 +370,12 @@ class AsyncClient:
     async def _listed(
         self, kind: str, read: Callable[[Any], T], **params: Any
     ) -> AsyncGenerator[T, None]:
+        def page(found: Any) -> tuple[list[T], Any]:
+            return list(map(read, found[kind])), found["next"]
+
         params["limit"] = answers.MOST_AT_ONCE
         while params["after"] is not None:
-            rows, params["after"] = await self._ask(
-                "GET",
-                kind,
-                read=lambda found: (list(map(read, found[kind])), found["next"]),
-                params=params,
-            )
+            rows, params["after"] = await self._ask("GET", kind, read=page, params=params)
             for row in rows:
                 yield row
 

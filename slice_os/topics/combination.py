@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,6 +100,15 @@ class Combination:
     def only_lacks(self) -> bool:
         """Whether a text without any hit matches."""
         return not self.all and not self.any
+
+    def possible(self, said: Set[str]) -> bool:
+        """Whether a document with hits of these topics, and of no others, can be in a match."""
+        if self.only_lacks:
+            return True
+        if self.per not in (DOCUMENT, TURN):
+            return not said.isdisjoint(self.topics)
+        some = [part.topic for part in self.any]
+        return said >= set(_names(self.all)) and (not some or not said.isdisjoint(some))
 
     def part_of(self, topic: str) -> Part:
         """The part that says which hits of a topic count, to place others by."""

@@ -36,10 +36,15 @@ class Examples:
         """The text of a document."""
         return self.documents[doc_id].text
 
-    def turns(self, doc_id: str) -> list[Turn]:
-        """Its turns."""
-        segments = self.documents[doc_id].segments
-        return [Turn(one.start, one.end, one.speaker, one.start_time) for one in segments]
+    def turns_of(self, doc_ids: Sequence[str]) -> dict[str, list[Turn]]:
+        """The turns of several documents."""
+        return {
+            doc_id: [
+                Turn(one.start, one.end, one.speaker, one.start_time)
+                for one in self.documents[doc_id].segments
+            ]
+            for doc_id in doc_ids
+        }
 
     def metadata(self, doc_id: str) -> Metadata:
         """Nothing: examples have no metadata."""

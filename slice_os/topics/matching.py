@@ -3,44 +3,25 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
-from typing import Any, Protocol, TypeAlias
+from typing import Any
 
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError, nearest_name
 from slice_os.hits.hit import Hit
 from slice_os.query.filters import Filter, parse_where
 from slice_os.query.query import Where
-from slice_os.search.around import Turn
 from slice_os.search.run import likelihood
-from slice_os.text.documents import Metadata, field_text
+from slice_os.text.documents import field_text
 from slice_os.topics.assignment import admits
 from slice_os.topics.combination import DOCUMENT, TURN, Combination, Part
 from slice_os.topics.match import Lack, Match
-from slice_os.topics.places import DocumentPlaces
+from slice_os.topics.places import Documents, Places
 from slice_os.topics.run import mine_topics
 from slice_os.topics.topic import Topic
-
-Places: TypeAlias = Callable[[str], DocumentPlaces]
-
-
-class Documents(Protocol):
-    """Texts that are searched for matches, such as a `Corpus`."""
-
-    def __iter__(self) -> Iterator[str]:
-        """Their ids."""
-
-    def text(self, doc_id: str) -> str:
-        """The text of a document."""
-
-    def turns(self, doc_id: str) -> list[Turn]:
-        """Its turns, by position."""
-
-    def metadata(self, doc_id: str) -> Metadata:
-        """Its metadata."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +70,7 @@ def _decisive(
         said = {name for hit in own for name in owners[hit.phrase]}
         needed: set[str] = set()
         for one in filter(None, (topic.combination for topic in topics)):
-            has_all = said.issuperset(part.topic for part in one.all)
-            has_any = not one.any or not said.isdisjoint(part.topic for part in one.any)
-            if (has_all and has_any) or one.per not in (DOCUMENT, TURN):
+            if one.possible(said):
                 needed.update(one.topics)
         yield from (hit for hit in own if not needed.isdisjoint(owners[hit.phrase]))
 
@@ -114,13 +93,7 @@ def find_matches(
     """
     found = _by_document(hits)
     nearly = _by_document(near)
-    known: dict[str, DocumentPlaces] = {}
-
-    def places(doc_id: str) -> DocumentPlaces:
-        if doc_id not in known:
-            known[doc_id] = DocumentPlaces(documents.text(doc_id), documents.turns(doc_id))
-        return known[doc_id]
-
+    places = Places(documents)
     for topic in topics:
         if topic.combination is not None:
             for match in _matches(topic, topic.combination, found, documents, places, where):
@@ -150,19 +123,20 @@ def _matches(
     places: Places,
     where: Where,
 ) -> Iterator[Match]:
-    names = set(wanted.topics)
     lacks = tuple(map(Lack, dict.fromkeys(part.topic for part in wanted.none)))
 
     def candidates() -> Iterator[str]:
         for doc_id in documents if wanted.only_lacks else found:
-            named = any(hit.topic in names for hit in found.get(doc_id, ()))
+            said = {str(hit.topic) for hit in found.get(doc_id, ())}
             conditions = topic.where if doc_id in found else (*topic.where, *where)
-            if (wanted.only_lacks or named) and (
+            if wanted.possible(said) and (
                 not conditions or admits(conditions, documents.metadata(doc_id))
             ):
                 yield doc_id
 
-    for scope in _scopes(wanted.per, candidates(), documents, places):
+    possible = list(candidates())
+    places.expect(possible)
+    for scope in _scopes(wanted.per, possible, documents, places):
         own = [hit for doc_id in scope.doc_ids for hit in found.get(doc_id, ())]
         if scope.turn is not None:
             own = [hit for hit in own if places(hit.doc_id).turn_of(hit) == scope.turn]

@@ -3,28 +3,81 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Protocol
 
 from slice_os.hits.hit import Hit
 from slice_os.search.around import Turn
+from slice_os.text.documents import Metadata
 from slice_os.text.languages import shown_language
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words
 from slice_os.topics.combination import SECONDS, SENTENCES, TURNS, WORDS, Part
+
+_AT_ONCE = 64
+
+
+class Documents(Protocol):
+    """Texts that are searched for matches, such as a `Corpus`."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Their ids."""
+
+    def text(self, doc_id: str) -> str:
+        """The text of a document."""
+
+    def turns_of(self, doc_ids: Sequence[str]) -> Mapping[str, Sequence[Turn]]:
+        """The turns of several documents, by position."""
+
+    def metadata(self, doc_id: str) -> Metadata:
+        """The metadata of a document."""
+
+
+class Places:
+    """The places in each document; where turns are needed, those of many documents are read."""
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+        self._known: dict[str, DocumentPlaces] = {}
+        self._turns: dict[str, Sequence[Turn]] = {}
+        self._ahead: list[str] = []
+
+    def expect(self, doc_ids: Sequence[str]) -> None:
+        """Say which documents will be asked for, in order."""
+        self._ahead = [doc_id for doc_id in doc_ids if doc_id not in self._turns]
+
+    def __call__(self, doc_id: str) -> DocumentPlaces:
+        """The places in a document."""
+        if doc_id not in self._known:
+            text = partial(self._documents.text, doc_id)
+            self._known[doc_id] = DocumentPlaces(text, partial(self._turns_of, doc_id))
+        return self._known[doc_id]
+
+    def _turns_of(self, doc_id: str) -> Sequence[Turn]:
+        if doc_id not in self._turns:
+            at = self._ahead.index(doc_id)
+            self._turns.update(self._documents.turns_of(self._ahead[at : at + _AT_ONCE]))
+            del self._ahead[at : at + _AT_ONCE]
+        return self._turns[doc_id]
 
 
 class DocumentPlaces:
     """The turns, sentences and words of a document, found when they are first asked for.
 
     Args:
-        text: of the document.
-        turns: its turns, by position; none if it is no conversation.
+        text: returns that of the document.
+        turns: returns its turns, by position; none if it is no conversation.
     """
 
-    def __init__(self, text: str, turns: Sequence[Turn]) -> None:
+    def __init__(self, text: Callable[[], str], turns: Callable[[], Sequence[Turn]]) -> None:
         self._text = text
-        self.turns = turns
+        self._read_turns = turns
+
+    @cached_property
+    def turns(self) -> Sequence[Turn]:
+        """Its turns."""
+        return self._read_turns()
 
     def admits(self, part: Part, hit: Hit) -> bool:
         """Whether a hit is said by whom, and where in the document, a part wants it."""
@@ -70,23 +123,24 @@ class DocumentPlaces:
 
     @cached_property
     def _begins(self) -> _Begins:
-        return _Begins(self._text, self.turns)
+        return _Begins(self._text, lambda: self.turns)
 
 
 class _Begins(dict[str, list[int]]):
     """Where turns, sentences and words begin, by measure."""
 
-    def __init__(self, text: str, turns: Sequence[Turn]) -> None:
+    def __init__(self, text: Callable[[], str], turns: Callable[[], Sequence[Turn]]) -> None:
         self._text = text
-        super().__init__({TURNS: [turn.start for turn in turns]})
+        self._turns = turns
 
     def __missing__(self, measure: str) -> list[int]:
-        if measure == SENTENCES:
-            found = sorted(
-                {0, *sentence_ends(self._text, shown_language(self._text))[:-1], *self[TURNS]}
-            )
+        if measure == TURNS:
+            found = [turn.start for turn in self._turns()]
+        elif measure == SENTENCES:
+            text = self._text()
+            found = sorted({0, *sentence_ends(text, shown_language(text))[:-1], *self[TURNS]})
         else:
-            found = find_words(self._text)[:, 0].tolist()
+            found = find_words(self._text())[:, 0].tolist()
         return self.setdefault(measure, found)
 
 

@@ -5,6 +5,7 @@ import { byId, element, isolated } from "./dom.js";
 import { sentence, showError, showNotice, toast, toastError } from "./notices.js";
 import { ask } from "./service.js";
 import { isRule } from "./rules.js";
+import { usualCut } from "./scores.js";
 import { saveCounts } from "./table-file.js";
 import { estimateTask } from "./estimate-task.js";
 import { ruleForm } from "./rule-form.js";
@@ -73,7 +74,7 @@ export function topicBoard(form, told) {
       byId("new-rule").disabled = !topics.some((topic) => !isRule(topic));
       const view = { store: store.name, by: by.value };
       const deeds = { search: told.search, match: told.match, edit, drop, changed: again, estimate: measure };
-      const cards = topics.map((topic) => topicCard(topic, view, deeds));
+      const cards = topics.map((topic) => topicCard(topic, { ...view, usual: usualCut(store) }, deeds));
       const broken = problems.map((problem) => element("p", { class: "wrong" }, isolated(sentence(problem))));
       board.replaceChildren(...broken, ...cards);
       if (!topics.length) {

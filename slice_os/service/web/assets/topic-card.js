@@ -14,7 +14,7 @@ import { documents, documentsWithout, sayThis } from "./unit.js";
 
 /**
  * @param {any} topic
- * @param {{store: string, by: string}} view
+ * @param {{store: string, by: string, usual: {measure: string, least: number}}} view
  * @param {{search: (topic: any, where?: any) => void, match: (view: Object) => void,
  *   edit: (topic: any) => void, drop: (topic: any) => void, estimate: (topic: any) => void,
  *   changed: (topic: any) => void}} told
@@ -121,7 +121,7 @@ export function topicCard(topic, view, told) {
     chart,
     rule ? ruleInWords(topic) : element("ul", { class: "phrases" }, ...topic.phrases.map((phrase) => element("li", {}, isolated(phrase))),
       ...(topic.counter_phrases ?? []).map((phrase) => element("li", { class: "not" }, element("span", { class: "soft" }, "not "), isolated(phrase)))),
-    rule ? null : element("p", {}, element("span", { class: "soft" }, `${cutInWords(topic)} · `), recall, labels),
+    rule ? null : element("p", {}, element("span", { class: "soft" }, `${cutInWords(topic, view.usual)} · `), recall, labels),
     element(
       "div", { class: "deeds" },
       ...(rule ? [
@@ -150,11 +150,11 @@ export function ruleInWords(topic) {
     element("li", { class: part.kind === "none" ? "not" : null }, element("span", { class: "soft" }, `${KINDS[part.kind]} `), isolated(partInWords(part)))));
 }
 
-function cutInWords(topic) {
-  const cut = cutOf(topic);
-  if (!cut) return "the usual cut";
+function cutInWords(topic, usual) {
+  const own = cutOf(topic);
+  const { measure, least } = own ?? usual;
   const learned = typeof topic.learned?.threshold === "number" ? ", learned" : "";
-  return `${cut.measure} from ${cut.least.toFixed(2)}${learned}`;
+  return `${own ? "" : "the usual cut: "}${measure} from ${least.toFixed(2)}${learned}`;
 }
 
 /** What share of the right ones the cut finds, with its 95 % interval, and by what labels. */
