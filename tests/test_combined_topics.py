@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
 from hypothesis import given, settings
@@ -17,6 +18,8 @@ from slice_os import Corpus, Document, InputError, SpanEncoder
 from slice_os.cli import main
 from slice_os.hits.hit import Context, Hit
 from slice_os.search.around import Turn
+from slice_os.stores.candidates import ScoredCandidates
+from slice_os.stores.protocol import Store
 from slice_os.text.documents import Extent, Metadata, Segment
 from slice_os.topics import Topic, match_topics, read_topics
 from slice_os.topics.checks import lint, run_examples
@@ -93,6 +96,34 @@ def test_what_a_document_has_and_lacks(calls: Corpus) -> None:
 def test_documents_without_any_hit(calls: Corpus) -> None:
     silent = Topic("silent", combination=Combination(none=(Part("cancel"),)))
     assert [match.doc_id for match in match_topics(calls, [CANCEL, silent])] == ["other"]
+
+
+class Scattered:
+    """A store whose passages do not come document by document."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def scan(self, *asked: Any, **named: Any) -> Iterator[ScoredCandidates]:
+        for found in self._store.scan(*asked, **named):
+            columns = np.arange(len(found.keys))
+            yield found.select(np.concatenate([columns[::2], columns[1::2]]))
+
+
+def test_no_match_is_lost_if_documents_are_scattered(encoder: SpanEncoder, tmp_path: Path) -> None:
+    said = "Please end my plan today, I have no more need of it. " * 2
+    made = "We can offer you a discount of ten percent this week. " * 2
+    both = Topic("both", combination=Combination(all=(Part("cancel"), Part("offer"))))
+    with Corpus(tmp_path / "store", encoder, max_pieces=32) as corpus:
+        corpus.add(Document(name, said + made) for name in ("a", "b", "c"))
+        expected = list(match_topics(corpus, [CANCEL, OFFER, both]))
+        assert [match.place for match in expected] == ["a", "b", "c"]
+        with Corpus(Scattered(corpus.store), encoder) as scattered:
+            found = list(match_topics(scattered, [CANCEL, OFFER, both]))
+    assert sorted(found, key=lambda match: match.place) == expected
 
 
 @pytest.mark.parametrize(

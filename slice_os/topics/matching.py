@@ -46,11 +46,19 @@ def match_topics(
     if not plain:
         raise InputError("no combined topic; give one with all, any or none")
     near: list[Hit] = []
+    mined = partial(mine_topics, corpus, plain, where=where, below=near.append, **options)
     # Where topics compete for words, what no rule asks for may take them from another.
     to_read = iter if options.get("exclusive") else partial(_decisive, topics, plain)
-    found = mine_topics(corpus, plain, where=where, below=near.append, to_read=to_read, **options)
-    hits = list(found)
+    try:
+        hits = list(mined(to_read=to_read))
+    except _ScatteredError:
+        near.clear()
+        hits = list(mined())
     yield from find_matches(hits, topics, corpus, near, parse_where(where))
+
+
+class _ScatteredError(Exception):
+    """The hits of a document do not come one after the other, so what decides is not known."""
 
 
 def _decisive(
@@ -59,13 +67,17 @@ def _decisive(
     """The hits of phrases that combined topics need, document by document.
 
     A document matches a topic only if it has, verified or not, a hit of each part of ``all`` and
-    of one of ``any``; hits of other topics decide nothing in it.
+    of one of ``any``; hits of other topics decide nothing in it. Raises a `_ScatteredError`.
     """
     owners: dict[str, set[str]] = defaultdict(set)
     for topic in plain:
         for phrase in topic.all_phrases:
             owners[phrase].add(topic.name)
-    for _, some in groupby(hits, key=lambda hit: hit.doc_id):
+    seen: set[str] = set()
+    for doc_id, some in groupby(hits, key=lambda hit: hit.doc_id):
+        if doc_id in seen:
+            raise _ScatteredError
+        seen.add(doc_id)
         own = list(some)
         said = {name for hit in own for name in owners[hit.phrase]}
         needed: set[str] = set()
