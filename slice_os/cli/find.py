@@ -285,8 +285,8 @@ def _search(
 ) -> Search:
     """The hits of phrases or topics, and what comes nearest to them."""
     from slice_os.search.listing import search_phrases
-    from slice_os.topics.absence import search_topics
     from slice_os.topics.files import read_topics
+    from slice_os.topics.run import search_topics
 
     if phrases:
         own = corpus.refinement(options.verify).verifier

@@ -128,11 +128,9 @@ _SEARCH_FLAGS: dict[str, Callable[[Command], Command]] = {
 }
 
 
-def output_file(told: str, required: bool = False) -> Callable[[Command], Command]:
+def output_file(told: str) -> Callable[[Command], Command]:
     """``--output``, a file for hits."""
-    return click.option(
-        "-o", "--output", type=HitFile(), required=required, metavar="FILE", help=told
-    )
+    return click.option("-o", "--output", type=HitFile(), metavar="FILE", help=told)
 
 
 file_option = output_file(

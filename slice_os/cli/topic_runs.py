@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from slice_os.corpus import Corpus
     from slice_os.stores.protocol import Store
     from slice_os.topics.changes import F
-    from slice_os.topics.tallies import Found
+    from slice_os.topics.match import Found
     from slice_os.topics.work import Work
 
 

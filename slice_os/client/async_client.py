@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -394,11 +394,8 @@ class AsyncClient:
         """The answer to a request, not read yet; the request is repeated if need be."""
         request = self._http.build_request(**self._service.request(*path, **content))
         try:
-            response = await self._sent(request)
-            try:
+            async with aclosing(await self._sent(request)) as response:
                 yield response
-            finally:
-                await response.aclose()
         except self._httpx.TransportError as error:
             raise self._service.unreachable(error) from None
 

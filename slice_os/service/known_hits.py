@@ -8,11 +8,10 @@ from threading import Lock
 from typing import TypeAlias
 
 from slice_os.corpus import Corpus
-from slice_os.hits.hit import Context, Hit
-from slice_os.topics.match import Match
+from slice_os.hits.hit import Context
+from slice_os.topics.match import Found, Match
 
 Key: TypeAlias = tuple[Hashable, ...]
-Found: TypeAlias = Hit | Match
 
 MOST_KEPT = 200_000
 _NOWHERE = Context(0, 0, "")

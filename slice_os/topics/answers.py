@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from slice_os.text.sentences import sentence_ends
 from slice_os.topics.labels import Label, label_of, read_answers
 
 _LABEL_STUDIO = ".json"
+# The spans of a task, which has one text, come one after the other.
+_sentence_ends = lru_cache(1)(sentence_ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +146,9 @@ def _of_prodigy(raw: dict[str, Any]) -> list[Task]:
 
 
 def _span(raw: dict[str, Any], topic: str) -> Span:
-    text = raw.get("text")
-    span: Span = decoded(Span, {**_places(raw), "topic": topic, "text": text})
+    place = {"start": raw["start"], "end": raw["end"]}
+    span: Span = decoded(Span, {**place, "topic": topic, "text": raw.get("text")})
     return span
-
-
-def _places(raw: dict[str, Any]) -> dict[str, Any]:
-    return {"start": raw["start"], "end": raw["end"]}
 
 
 def _task(
@@ -173,11 +172,8 @@ def _labels(task: Task, text: str) -> list[Label]:
     """The labels of a task, whose document has a text now."""
     kept = [(span.topic, _place(span, task.text)) for span in task.spans]
     known = {(one.topic, one.start, one.end): one for one in task.given}
-    ends = (
-        sentence_ends(task.text) if any((t, p.start, p.end) not in known for t, p in kept) else []
-    )
     answers = [
-        (known.get((topic, place.start, place.end)) or _given(topic, place, ends), task.right)
+        (known.get((topic, place.start, place.end)) or _given(topic, place, task.text), task.right)
         for topic, place in kept
     ]
     if task.right:
@@ -204,8 +200,9 @@ def _label(task: Task, given: Given, right: bool, text: str) -> Label:
     )
 
 
-def _given(topic: str, place: Extent, ends: Sequence[int]) -> Given:
+def _given(topic: str, place: Extent, text: str) -> Given:
     """A span that people added, in the sentences around it."""
+    ends = _sentence_ends(text)
     before = bisect_right(ends, place.start)
     start = ends[before - 1] if before else 0
     return Given(place.start, place.end, topic, Extent(start, ends[bisect_left(ends, place.end)]))

@@ -98,8 +98,11 @@ def assign(
                 found[number] += _of_topic(rules[number], some, cosines)
         chosen: dict[tuple[str, int], list[Hit]] = {_passage(one[0]): [] for one in batch}
         for rule, some in zip(rules, found, strict=True):
-            for hit in _judged(rule, some, below):
-                chosen[_passage(hit)].append(hit)
+            for hit in rule.judged(some):
+                if rule.admits(hit):
+                    chosen[_passage(hit)].append(hit)
+                elif below is not None:
+                    below(without_vectors(hit))
         for some in chosen.values():
             left = _nearest_topic(some) if exclusive else some
             wide = [without_vectors(hit).widened(units[hit.topic or ""]) for hit in left]
@@ -121,8 +124,18 @@ def admits(where: Where, metadata: Metadata) -> bool:
 
 
 def answer(hit: Hit, labels: Iterable[Label]) -> bool | None:
-    """Whether labels accept words of a hit; None if they say nothing about them."""
-    given = [label.right for label in about(hit, labels)]
+    """Whether labels in a hit's document accept words of it; None if they say nothing about them.
+
+    Labels of words that the document no longer has there do not count.
+    """
+    span, passage = hit.span or hit, hit.context
+    given = [
+        label.right
+        for label in labels
+        if label.start < span.end and span.start < label.end
+        if passage.text[max(0, label.start - passage.start) : label.end - passage.start]
+        == label.text
+    ]
     return any(given) if given else None
 
 
@@ -132,21 +145,6 @@ def answers(labels: Iterable[Label]) -> Callable[[Hit], bool | None]:
     for label in labels:
         places[label.topic, label.doc_id].append(label)
     return lambda hit: answer(hit, places.get((hit.topic or "", hit.doc_id), ()))
-
-
-def about(hit: Hit, labels: Iterable[Label]) -> list[Label]:
-    """Of the labels in a hit's document, those of its words.
-
-    Labels of words that the document no longer has there do not count.
-    """
-    span, passage = hit.span or hit, hit.context
-    return [
-        label
-        for label in labels
-        if label.start < span.end and span.start < label.end
-        if passage.text[max(0, label.start - passage.start) : label.end - passage.start]
-        == label.text
-    ]
 
 
 def countered(hit: Hit, topic: Topic, cosines: SpanCosines) -> tuple[str, float] | None:
@@ -177,15 +175,6 @@ def _of_topic(rule: Rule, own: Iterable[Hit], cosines: SpanCosines) -> list[Hit]
             kept.append(hit)
     left = (hit for hit in kept if answer(hit, rule.labels.get(hit.doc_id, ())) is not False)
     return sorted(left, key=lambda hit: hit.start)
-
-
-def _judged(rule: Rule, hits: Iterable[Hit], below: Callable[[Hit], None] | None) -> Iterator[Hit]:
-    """The hits that have what the topic needs, verified, with the probability of the topic."""
-    for hit in rule.judged(hits):
-        if rule.admits(hit):
-            yield hit
-        elif below is not None:
-            below(without_vectors(hit))
 
 
 def _apart(hit: Hit, hits: Sequence[Hit]) -> bool:

@@ -14,8 +14,8 @@ from slice_os.corpus import Corpus
 from slice_os.errors import InputError
 from slice_os.hits.hit import Hit, overlap
 from slice_os.topics.labels import Label, folded
+from slice_os.topics.match import Found
 from slice_os.topics.run import labels_of_store, mine_topics
-from slice_os.topics.tallies import Found
 from slice_os.topics.topic import Topic
 
 _FORMER = "\0"

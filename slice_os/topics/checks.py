@@ -74,7 +74,6 @@ class Outcome:
 def run_examples(
     topics: Sequence[Topic],
     encoder: SpanEncoder,
-    verify: bool | None = None,
     verifier: Verifier | str | None = None,
 ) -> Iterator[Outcome]:
     """Try every example of every topic.
@@ -84,11 +83,11 @@ def run_examples(
     of speakers before their lines. The verifier is for topics that name none. Raises an
     `InputError` as `mine_topics`, or `match_topics`.
     """
-    for topic, text, wanted, matched, told in run_conversations(topics, encoder, verify, verifier):
+    for topic, text, wanted, matched, told in run_conversations(topics, encoder, verifier):
         yield Outcome(topic.name, text, wanted, matched, None, None, Requirement(), told)
     if all(topic.combination for topic in topics):
         return
-    for rule in make_rules(topics, encoder, verify=verify, verifier=verifier):
+    for rule in make_rules(topics, encoder, verifier=verifier):
         rule = replace(rule, topic=replace(rule.topic, where=()), unit=SPAN)
         examples = [(text, True) for text in rule.topic.must_match]
         examples += [(text, False) for text in rule.topic.must_not_match]

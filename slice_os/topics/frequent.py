@@ -11,6 +11,7 @@ from slice_os.text.words import find_words
 LEAST_WORDS, MOST_WORDS = 4, 14
 _LEAST_DOCUMENTS = 2
 _LEAST_OWN = 2
+_MOST = 6
 # A word that so many documents have says little about any of them.
 _COMMON = 0.4
 # Function words, and courtesies.
@@ -24,8 +25,8 @@ _PLAIN = frozenset(
 )
 
 
-def frequent_sentences(texts: Iterable[str], most: int = 6) -> list[str]:
-    """The sentences that most texts have, with the most words of their own, the best first.
+def frequent_sentences(texts: Iterable[str]) -> list[str]:
+    """The six sentences that most texts have, with the most words of their own, the best first.
 
     A sentence has 4 to 14 words, without numbers and names, and occurs in two texts or more,
     whatever its case and punctuation; no two that are returned share a word of their own.
@@ -64,7 +65,7 @@ def frequent_sentences(texts: Iterable[str], most: int = 6) -> list[str]:
         if len(repeated[words]) >= _LEAST_OWN and taken.isdisjoint(repeated[words]):
             taken |= repeated[words]
             chosen.append(shown[words])
-        if len(chosen) == most:
+        if len(chosen) == _MOST:
             break
     return chosen
 

@@ -49,7 +49,6 @@ def learn(
     *,
     exclusive: bool = False,
     verify: bool | None = None,
-    today: date | None = None,
 ) -> Learned:
     """Learn a topic from labels alone, whatever it learned before.
 
@@ -65,7 +64,6 @@ def learn(
         exclusive: words count for the nearest of many topics alone, so that the others keep out
             what a lower threshold lets in.
         verify: whether the probabilities of hits will be those of the verifier.
-        today: the day to note; None for the present one.
     """
     if topic.combination is not None:
         raise InputError(
@@ -118,7 +116,7 @@ def learn(
         scale=round(scale, 3),
         labels=len(labels),
         right=len(right),
-        date=(today or date.today()).isoformat(),
+        date=date.today().isoformat(),
     )
 
 

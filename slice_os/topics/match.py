@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from slice_os.hits.hit import Hit
 from slice_os.text.documents import Metadata
@@ -84,3 +84,7 @@ class Match:
             "lacks": [lack.to_dict() for lack in self.lacks],
             "metadata": dict(self.metadata),
         }
+
+
+Found: TypeAlias = Hit | Match
+"""A hit of a topic, or a match of a combined one."""

@@ -20,7 +20,7 @@ from slice_os.topics.topic import Topic
 from slice_os.verifier.claims import Verifier
 
 
-class Examples:
+class _Examples:
     """Texts as documents; lines that begin with names of speakers are turns."""
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -33,11 +33,9 @@ class Examples:
         return iter(self.documents)
 
     def text(self, doc_id: str) -> str:
-        """The text of a document."""
         return self.documents[doc_id].text
 
     def turns_of(self, doc_ids: Sequence[str]) -> dict[str, list[Turn]]:
-        """The turns of several documents."""
         return {
             doc_id: [
                 Turn(one.start, one.end, one.speaker, one.start_time)
@@ -47,14 +45,12 @@ class Examples:
         }
 
     def metadata(self, doc_id: str) -> Metadata:
-        """Nothing: examples have no metadata."""
         return self.documents[doc_id].metadata
 
 
 def run_conversations(
     topics: Sequence[Topic],
     encoder: SpanEncoder,
-    verify: bool | None = None,
     verifier: Verifier | str | None = None,
 ) -> Iterator[tuple[Topic, str, bool, bool, str]]:
     """Try every example of every combined topic, each as a document of its own.
@@ -63,7 +59,7 @@ def run_conversations(
     an `InputError` as `match_topics`.
     """
     plain = [replace(topic, where=(), unit="") for topic in components(topics)]
-    tagger = TopicTagger(plain, encoder, verify=verify, verifier=verifier) if plain else None
+    tagger = TopicTagger(plain, encoder, verifier=verifier) if plain else None
     for topic in topics:
         wanted = topic.combination
         texts = [*topic.must_match, *topic.must_not_match]
@@ -71,7 +67,7 @@ def run_conversations(
             continue
         per = wanted.per if wanted.per == TURN else DOCUMENT
         asked = replace(topic, where=(), combination=replace(wanted, per=per))
-        examples = Examples(texts)
+        examples = _Examples(texts)
         hits = list(tagger.scan(examples.documents.values()))
         matched = {match.doc_id for match in find_matches(hits, [asked], examples)}
         for number, text in enumerate(texts):

@@ -162,10 +162,7 @@ def _matches(
 
 
 def _scopes(
-    per: str,
-    doc_ids: Iterable[str],
-    documents: Documents,
-    places: Places,
+    per: str, doc_ids: Iterable[str], documents: Documents, places: Places
 ) -> Iterator[_Scope]:
     """What may match as a whole."""
     if per == DOCUMENT:
@@ -190,11 +187,8 @@ def evidence_of(wanted: Combination, hits: Sequence[Hit], places: Places) -> tup
         """The hits of a part. Those that need no place are looked at first, which is cheaper."""
         if part not in counted:
             own = [hit for hit in hits if hit.topic == part.topic]
-            own = (
-                [hit for hit in own if places(hit.doc_id).admits(part, hit)]
-                if _placed(part)
-                else own
-            )
+            if part.speaker or part.first or part.last or part.asked is not None:
+                own = [hit for hit in own if places(hit.doc_id).admits(part, hit)]
             for name in part.others if own else ():
                 others = count(wanted.part_of(name))
                 own = [hit for hit in own if any(_beside(part, hit, one, places) for one in others)]
@@ -212,10 +206,6 @@ def evidence_of(wanted: Combination, hits: Sequence[Hit], places: Places) -> tup
         return None
     evidence = {id(hit): hit for part in (*wanted.all, *some) for hit in count(part)}
     return tuple(sorted(evidence.values(), key=lambda hit: (hit.doc_id, hit.start, hit.end)))
-
-
-def _placed(part: Part) -> bool:
-    return bool(part.speaker or part.first or part.last) or part.asked is not None
 
 
 def _beside(part: Part, hit: Hit, other: Hit, places: Places) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from slice_os.ingest.passages import encode_documents
 from slice_os.query.filters import Filter, parse_where
 from slice_os.query.options import LOW_THRESHOLD, SPAN, HitOptions, check_unit
 from slice_os.query.query import Query, Where
+from slice_os.search.listing import Search
 from slice_os.search.refinement import Refinement, refinement, usual_cut
 from slice_os.search.run import make_query, mine
 from slice_os.search.scan import part_hits
@@ -61,6 +63,29 @@ def mine_topics(
     known = labels_of_store(corpus) if labels is None else labels
     asked = topic_query(corpus, topics, where=where, unit=unit, verify=verify, labels=known)
     yield from asked.mined(corpus.store, exhaustive, exclusive, below, to_read)
+
+
+def search_topics(
+    corpus: Corpus,
+    topics: Sequence[Topic],
+    where: Filter | None,
+    labels: Iterable[Label],
+    *,
+    exhaustive: bool = True,
+    exclusive: bool = False,
+    **options: Any,
+) -> Search:
+    """The search of `mine_topics`, with its options."""
+    asked = topic_query(corpus, topics, where=where, labels=labels, **options)
+
+    def hits(below: Callable[[Hit], None]) -> Iterator[Hit]:
+        return asked.mined(corpus.store, exhaustive, exclusive, below)
+
+    def judged(span: Hit) -> Hit:
+        rule = next(rule for rule in asked.rules if span.phrase in rule.topic.all_phrases)
+        return next(rule.judged([span]))
+
+    return Search(corpus.store, asked.query, judged, hits)
 
 
 def topic_query(

@@ -6,35 +6,15 @@ from collections import Counter
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Protocol
 
 from slice_os.hits.hit import Hit
 from slice_os.query.filter_values import parse_date
-from slice_os.text.documents import Metadata, Scalar, field_text
+from slice_os.text.documents import Scalar, field_text
 from slice_os.topics.labels import Place
+from slice_os.topics.match import Found
 
 PERIODS = ("day", "week")
 TOTALS = ("topic", "phrase")
-
-
-class Found(Protocol):
-    """A hit of a topic, or a match of a combined one."""
-
-    @property
-    def topic(self) -> str | None:
-        """Name of the topic."""
-
-    @property
-    def doc_id(self) -> str:
-        """The document, or the first of several."""
-
-    @property
-    def text(self) -> str:
-        """The words."""
-
-    @property
-    def metadata(self) -> Metadata:
-        """Fields."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from slice_os.hits.hit import Hit
 from slice_os.hits.precision_cut import wilson_interval
 from slice_os.query.filters import DATE
 from slice_os.service.asgi.work import until_stopped
-from slice_os.service.known_hits import Found, Key, store_state
+from slice_os.service.known_hits import Key, store_state
 from slice_os.service.resources.bodies import pooled
 from slice_os.service.resources.estimates import known_estimate
 from slice_os.service.resources.topics import TopicName
@@ -29,6 +29,7 @@ from slice_os.tables.spreadsheets import write_csv
 from slice_os.tables.table import collected
 from slice_os.topics.folder import StoredTopic
 from slice_os.topics.labels import LabelKey, of_topic
+from slice_os.topics.match import Found
 from slice_os.topics.matching import components, find_matches, missing, sound
 from slice_os.topics.run import mine_topics
 from slice_os.topics.tallies import PERIODS, expected_documents, place_of, place_of_span, tally

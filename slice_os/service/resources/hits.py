@@ -19,8 +19,7 @@ from slice_os.service.resources.bodies import Body, PhraseBody, StoreName, Text,
 from slice_os.service.services import Services, stoppable
 from slice_os.service.settings import MOST_PHRASES
 from slice_os.tables.table import type_hints
-from slice_os.topics.absence import search_topics
-from slice_os.topics.run import mine_topics
+from slice_os.topics.run import mine_topics, search_topics
 from slice_os.topics.topic import Topic
 
 # The JSON of a hit, as `Hit.to_dict` gives it, with the types that the library declares.

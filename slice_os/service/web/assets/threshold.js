@@ -1,6 +1,6 @@
 /** The slider under its histogram: moving it asks no query. */
 
-import { counted, drawing, element } from "./dom.js";
+import { counted, drawing } from "./dom.js";
 import { BINS, bins, lowest } from "./scores.js";
 
 const WIDTH = 500;
