@@ -196,7 +196,7 @@ class IndexSink(Datasink):  # type: ignore[misc]
         with (
             closing(_open(self.location)) as store,
             # Ray ends the tasks of a driver that has ended.
-            writing_in_load(store.handle, store.settings, check=lambda: None) as writer,
+            writing_in_load(store.handle, store.settings) as writer,
         ):
             for rows in _batches(blocks):
                 bad += (BadRecord(**orjson.loads(row["bad"])) for row in rows if row["bad"])

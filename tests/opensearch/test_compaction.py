@@ -78,7 +78,8 @@ def test_a_first_load_leaves_no_second_copies(
         corpus.add(dialogues(2 * STEP)[STEP:])
     after = stored_share(opensearch, index)
     assert before > 5 * after
-    assert segments(opensearch, index) <= 2
+    # Beside the merged one, what the gate wrote meanwhile.
+    assert segments(opensearch, index) <= 3
 
 
 def test_a_load_that_adds_little_merges_nothing(

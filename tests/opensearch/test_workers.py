@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from threading import Event, Thread, Timer
 
@@ -28,6 +29,7 @@ from slice_os.stores.opensearch.server.connection import IndexHandle
 from slice_os.stores.opensearch.store import OpenSearchStore
 from slice_os.stores.protocol import WorkShare
 
+from .proxy import Forward, Proxy, Reply, Request, proxying, refusing
 from .support import (
     assert_as_if_in_one_go,
     concrete,
@@ -268,6 +270,37 @@ def test_a_live_writer_whose_process_id_is_unknown_here(
         gone.set()
         holder.join()
     assert corpus.add(documents(1)) == 1
+
+
+@pytest.mark.usefixtures("quick_lease")
+def test_one_that_was_cut_off_writes_nothing_after_another_took_over(
+    opensearch_url: str, corpus: Corpus, index_name: str, encoder: SpanEncoder
+) -> None:
+    """Its passages are deleted meanwhile, so the record that it is about to send must not come."""
+    cut_off, taken_over = Event(), Event()
+    bulk_requests = count()
+
+    def fault(request: Request, forward: Forward) -> Reply:
+        if "_bulk" in request.path and next(bulk_requests):
+            cut_off.set()
+        if cut_off.is_set() and not taken_over.is_set():
+            return refusing(503)(request, forward)
+        return forward()
+
+    def load(location: str) -> None:
+        with Corpus(location, encoder) as late, written_by(late, "1/2", texts=1):
+            pass
+
+    with proxying(Proxy(opensearch_url, fault)) as proxy, ThreadPoolExecutor() as executor:
+        loading = executor.submit(load, f"{proxy.url}/{index_name}")
+        assert cut_off.wait(60)
+        with written_by(corpus, "2/2", first=1) as store:
+            pass
+        taken_over.set()
+        with pytest.raises(StoreError, match="another process has taken over"):
+            loading.result()
+    assert not list(find_faults(store.handle))
+    assert set(corpus) == {"doc-001", "doc-002", "doc-003"}
 
 
 @pytest.mark.usefixtures("quick_lease")

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import BoundedSemaphore, Event, Lock
 from typing import Any
 
 import orjson
-from opensearchpy import exceptions
 
 from slice_os.errors import UnavailableError
 from slice_os.stores.opensearch.search.searches import pieces
 from slice_os.stores.opensearch.server.answers import (
-    explain,
     given_up,
     pauses,
     reason_of,
+    refusal,
     retry_limit,
 )
 from slice_os.stores.opensearch.server.connection import IndexHandle
@@ -73,11 +72,18 @@ class BulkSender:
 
     An item refused with 429 or 5xx is sent again after a pause that doubles and varies, for as many
     seconds as the limit says; so is a request without an answer. What the index refuses for good is
-    an outcome. Retries count chunks sent again, whole or in part.
+    an outcome. Retries count chunks sent again, whole or in part. ``confirm`` is called before
+    every request, and raises an error if it must not be sent.
     """
 
-    def __init__(self, handle: IndexHandle, limit: float | None = None) -> None:
+    def __init__(
+        self,
+        handle: IndexHandle,
+        limit: float | None = None,
+        confirm: Callable[[], None] = lambda: None,
+    ) -> None:
         self.retries = 0
+        self._confirm = confirm
         self._handle = handle
         self._limit = retry_limit() if limit is None else limit
         self._chunk: list[Action] = []
@@ -153,6 +159,7 @@ class BulkSender:
         """Send a chunk once; returns what to send again, and why."""
         body = b"".join(action.lines for action in chunk)
         try:
+            self._confirm()
             items = self._handle.ask(self._handle.client.bulk, "items", body=body)["items"]
         except UnavailableError as error:
             return chunk, error
@@ -165,8 +172,7 @@ class BulkSender:
             if status < 300 or absent:
                 outcomes.append(Outcome(action.owner, ""))
                 continue
-            refusal = exceptions.TransportError(status, cause.get("type", ""), {"error": cause})
-            explained = explain(refusal, self._handle.location)
+            explained = refusal(answer, self._handle.location)
             if isinstance(explained, UnavailableError):
                 again.append(action)
                 trouble = explained

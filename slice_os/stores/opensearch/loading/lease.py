@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import Any, TypeAlias
 
 from opensearchpy import exceptions
@@ -56,16 +56,15 @@ class Lease:
             "signature": uuid.uuid4().hex,
         }
         self._version: DocumentVersion = {}
+        self._written = 0.0
+        self._rewriting = Lock()
         self._ended = Event()
         self._thread = Thread(target=self._beat, name="lease", daemon=True)
 
     def take(self, expired: Held | None = None) -> bool:
         """Take the lease, or take over an expired one; False if another process was faster."""
-        with self._handle.errors_explained():
-            version = self._put(expired.version if expired else {"op_type": "create"})
-        if version is None:
+        if not self._write(expired.version if expired else {"op_type": "create"}):
             return False
-        self._version = version
         self._thread.start()
         return True
 
@@ -79,6 +78,17 @@ class Lease:
                 f"{self._handle.location}: another process has taken over writing to it, or "
                 "deleted it; wait until it ends, then run the same command again to resume"
             )
+
+    def confirm(self) -> None:
+        """As `check`, and ask the index if it has not taken the record for a while.
+
+        Whoever was cut off or suspended could otherwise write after another took over.
+
+        Raises an `UnavailableError` if the index does not answer.
+        """
+        if time.monotonic() - self._written > SILENCE_SECONDS / 2:
+            self._rewrite()
+        self.check()
 
     def stop(self) -> None:
         """Let the lease expire."""
@@ -95,12 +105,23 @@ class Lease:
     def _beat(self) -> None:
         while not self._ended.wait(BEAT_SECONDS):
             # While the server is down, the writer itself reports it.
-            with suppress(exceptions.OpenSearchException, StoreError):
-                version = self._put(self._version)
-                if version is None:
-                    self.lost = True
-                    return
-                self._version = version
+            with suppress(StoreError):
+                self._rewrite()
+            if self.lost:
+                return
+
+    def _rewrite(self) -> None:
+        with self._rewriting:
+            self.lost = self.lost or not self._write(self._version)
+
+    def _write(self, condition: dict[str, Any]) -> bool:
+        began = time.monotonic()
+        with self._handle.errors_explained():
+            version = self._put(condition)
+        if version is None:
+            return False
+        self._version, self._written = version, began
+        return True
 
     def _put(self, condition: dict[str, Any]) -> DocumentVersion | None:
         """Write the record; None if another process did so first."""

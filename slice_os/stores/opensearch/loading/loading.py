@@ -54,6 +54,9 @@ SMALLEST_BYTES = 64 << 20
 SEGMENT_BYTES = 5 << 30
 # OpenSearch finds out every 30 seconds which writes all copies of a shard have on disk.
 WAIT_SECONDS = 45.0
+REPLICA_SECONDS = 3600.0
+# Replicas are being made, or nodes are asked what they still have of them.
+UNDER_WAY = ("initializing_shards", "number_of_in_flight_fetch")
 
 RESTORE = "restore"
 LOAD = "load"
@@ -205,6 +208,23 @@ def _shards(handle: IndexHandle) -> Iterator[dict[str, Any]]:
         yield from copies
 
 
+def await_replicas(handle: IndexHandle) -> None:
+    """Wait until every replica that a node has room for is there.
+
+    A load is complete without them, so what prevents it is a line in the log.
+    """
+    deadline = time.monotonic() + REPLICA_SECONDS
+    health = handle.client.cluster.health
+    try:
+        # What was asked before has had its effects, such as replicas that are being made.
+        while any(map(handle.ask(health, wait_for_events="languid").get, UNDER_WAY)):
+            if time.monotonic() > deadline:
+                raise StoreError(f"{handle.location}: OpenSearch still makes replicas")
+            time.sleep(0.5)
+    except StoreError as error:
+        logger.warning("%s; until they are there, a node that is lost takes its part along", error)
+
+
 @dataclass(frozen=True, slots=True)
 class LoadNote:
     """A note for the next process: a load is in progress, or was interrupted.
@@ -243,6 +263,7 @@ def loading(handle: IndexHandle, part: WorkShare = WHOLE) -> Iterator[Lease]:
     division; at the end, if the index was deleted meanwhile.
     """
     lease = _admitted(handle, part)
+    writes = 0
     try:
         made = _identity(handle)
         writes = Footprint.of(handle).writes
@@ -260,12 +281,12 @@ def loading(handle: IndexHandle, part: WorkShare = WHOLE) -> Iterator[Lease]:
             with suppress(StoreError):
                 _note_interruption(handle)
                 lease.release()
-                _end(handle, part, failed=True)
+                _end(handle, part, writes, failed=True)
         lease.stop()
         raise
     lease.release()
-    if retrying(_end)(handle, part):
-        drop_copies(handle, writes)
+    if retrying(_end)(handle, part, writes):
+        await_replicas(handle)
 
 
 @retrying
@@ -308,15 +329,17 @@ def _begin(handle: IndexHandle, part: WorkShare, note: LoadNote | None, takes_ov
     _write_note(handle, LoadNote(restore, part.total, interrupted=note is not None))
     handle.refresh()
     found = handle.ask(handle.client.count, body={"query": PASSAGES})
-    empty = found["count"] == 0 and not found["_shards"]["failed"]
+    # A shard that no node has counts neither as failed nor as successful.
+    everywhere = found["_shards"]["successful"] == found["_shards"]["total"]
+    empty = found["count"] == 0 and everywhere
     fast = {"refresh_interval": "-1"} | ({"number_of_replicas": 0} if empty else {})
     handle.ask(handle.client.indices.put_settings, body={"index": fast})
 
 
-def _end(handle: IndexHandle, part: WorkShare, failed: bool = False) -> bool:
+def _end(handle: IndexHandle, part: WorkShare, writes: int, failed: bool = False) -> bool:
     """Restore the settings, unless others run the same load; returns whether this ended it.
 
-    If this process failed, the next load repairs the index.
+    If this process failed, the next load repairs the index. ``writes`` are those before the load.
     """
     live, expired = watch(handle, _keys(part))
     if live:
@@ -329,8 +352,12 @@ def _end(handle: IndexHandle, part: WorkShare, failed: bool = False) -> bool:
         if (note.interrupted or expired) and not failed:
             repair(handle)
             alone.check()
-        handle.ask(handle.client.indices.put_settings, body={"index": note.restore})
         handle.refresh()
+        if not failed:
+            # Before there are replicas: one copy is merged, and the others are made from it.
+            drop_copies(handle, writes)
+            alone.check()
+        handle.ask(handle.client.indices.put_settings, body={"index": note.restore})
         _write_note(handle, LoadNote({}, part.total, interrupted=True) if failed else None)
         remove(handle, expired)
     return True

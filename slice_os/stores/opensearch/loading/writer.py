@@ -17,6 +17,7 @@ from slice_os.stores.opensearch.loading.bulk import (
     index_action,
     update_action,
 )
+from slice_os.stores.opensearch.loading.lease import Lease
 from slice_os.stores.opensearch.loading.loading import loading
 from slice_os.stores.opensearch.schema.records import (
     LONGEST_ID,
@@ -48,19 +49,17 @@ def writing(
     Raises a `StoreError` if another process is writing the same part, or a part of another
     division.
     """
-    with loading(handle, part) as lease, writing_in_load(handle, settings, lease.check) as writer:
+    with loading(handle, part) as lease, writing_in_load(handle, settings, lease) as writer:
         yield writer
 
 
 @contextmanager
 def writing_in_load(
-    handle: IndexHandle, settings: IndexSettings, check: Callable[[], None]
+    handle: IndexHandle, settings: IndexSettings, lease: Lease | None = None
 ) -> Iterator[OpenSearchWriter]:
-    """A writer in a load that has begun, here or in another process.
-
-    ``check`` raises an error if the load must not go on.
-    """
-    with closing(BulkSender(handle)) as sender:
+    """A writer in a load that has begun, here or, without a lease, in another process."""
+    check, confirm = (lease.check, lease.confirm) if lease else (lambda: None, lambda: None)
+    with closing(BulkSender(handle, confirm=confirm)) as sender:
         writer = OpenSearchWriter(handle, settings, sender, check)
         yield writer
         writer.flush()

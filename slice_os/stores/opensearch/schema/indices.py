@@ -108,4 +108,4 @@ def move_alias(handle: IndexHandle, index: str) -> list[str]:
 def force_merge(handle: IndexHandle, segments: int = 1) -> None:
     """Merge an index to segments per shard: searches get faster, deletions free space."""
     merge, limit = handle.client.indices.forcemerge, MERGE_TIMEOUT_SECONDS
-    handle.ask(merge, max_num_segments=segments, request_timeout=limit)
+    handle.ask(merge, "_shards", max_num_segments=segments, request_timeout=limit)

@@ -25,7 +25,7 @@ from slice_os.stores.opensearch.search.exchange import (
 )
 from slice_os.stores.opensearch.search.metadata import resolve_where
 from slice_os.stores.opensearch.search.searches import Answer, Body
-from slice_os.stores.opensearch.server.answers import NotFoundError, no_index, reason_of
+from slice_os.stores.opensearch.server.answers import NotFoundError, no_index, refusal
 
 T = TypeVar("T")
 
@@ -184,7 +184,7 @@ class SearchFlows:
         answers = yield from self.answers(bodies, query)
         for one in answers:
             if "error" in one:
-                raise StoreError(f"{self.location}: OpenSearch says {reason_of(one['error'])}")
+                raise refusal(one, self.location)
         return answers
 
     def answers(self, bodies: Sequence[Body], query: Query) -> Flow[list[Answer]]:

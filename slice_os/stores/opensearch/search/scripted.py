@@ -26,7 +26,7 @@ from slice_os.stores.opensearch.schema.records import passage_key, stored_passag
 from slice_os.stores.opensearch.schema.span_policy import SpanPolicy
 from slice_os.stores.opensearch.search import searches
 from slice_os.stores.opensearch.search.searches import STORED_ORDER, Answer, Body, id_of
-from slice_os.stores.opensearch.server.answers import reason_of
+from slice_os.stores.opensearch.server.answers import reason_of, refusal
 
 PLUGIN = "slice-os-span-score"
 
@@ -236,7 +236,7 @@ def check_scripts(answers: Sequence[Answer], location: str) -> None:
         told = f"{cause.get('reason')} {reason}"
         if cause.get("type") != "script_exception" and any(word in told for word in _REFUSALS):
             raise ScriptsRefusedError(reason, passing=False)
-        raise StoreError(f"{location}: OpenSearch says {reason}")
+        raise refusal(answer, location)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +17,7 @@ from opensearchpy import exceptions
 from slice_os.errors import InputError, StoreError, UnavailableError
 
 LONGEST_REASON = 300
+_MISSING = re.compile(r"(?<=missing )shards \[\[.*?\]\]")
 
 VARIABLE = "SLICE_OS_RETRY_SECONDS"
 RETRY_SECONDS = 300.0
@@ -91,7 +93,19 @@ def explain(error: exceptions.OpenSearchException, location: str) -> StoreError:
         return kind(f"{location}: no answer ({type(error).__name__}); is OpenSearch running?")
     if isinstance(error, exceptions.NotFoundError):
         kind = NotFoundError
-    return kind(f"{location}: OpenSearch says {_reason(error)}")
+    reason = _reason(error)
+    if missing := _MISSING.search(reason):
+        return UnavailableError(
+            f"{location}: no node has {missing[0]}; wait for the node that had them, or start it"
+        )
+    return kind(f"{location}: OpenSearch says {reason}")
+
+
+def refusal(answer: Mapping[str, Any], location: str) -> StoreError:
+    """As `explain`, for one of several answers that has failed by itself."""
+    cause = answer.get("error", {})
+    told = exceptions.TransportError(answer["status"], cause.get("type", ""), {"error": cause})
+    return explain(told, location)
 
 
 def no_index(location: str) -> StoreError:

@@ -333,7 +333,10 @@ def _fill(
     on_passage: Callable[[int, int], None] | None,
 ) -> None:
     handle = source.named(target.name)
-    with loading(handle), closing(BulkSender(handle)) as sender:
+    with (
+        loading(handle) as lease,
+        closing(BulkSender(handle, confirm=lease.confirm)) as sender,
+    ):
         for done, hit in enumerate(_stored(source), start=1):
             sender.add(_copy(hit, target.settings))
             _check(sender, handle, wait=False)
