@@ -48,10 +48,15 @@ def some(store: LocalStore, encoder: SpanEncoder, tokens: int) -> Iterator[Docum
             yield replace(part, document=replace(part.document, id=f"{part.document.id} {number}"))
 
 
-def fill(location: str, parts: Iterator[DocumentPart], encoder: SpanEncoder) -> dict[str, Any]:
-    """Write passages into a store."""
+def fill(
+    location: str,
+    parts: Iterator[DocumentPart],
+    encoder: SpanEncoder,
+    options: IndexOptions | None = None,
+) -> dict[str, Any]:
+    """Write passages into a store; without options, an index has one shard and no replica."""
     began = time.perf_counter()
-    with Corpus(location, encoder, index=IndexOptions(replicas=0)) as corpus:
+    with Corpus(location, encoder, index=options or IndexOptions(replicas=0)) as corpus:
         with corpus._for_writing().writer() as writer:
             for part in parts:
                 assert not writer.write(part)

@@ -1,10 +1,12 @@
 """Real OpenSearch nodes as child processes, for tests and benchmarks.
 
-``python -m tests.opensearch.node`` starts one and prints its address until Ctrl-C.
+``python -m tests.opensearch.node`` starts one, or with ``--nodes 3`` a cluster, and prints the
+addresses; Ctrl-C stops them.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import random
@@ -69,12 +71,13 @@ class Node:
     Attributes:
         runtime: the JDK and the class path.
         home: folder of the node's settings, data and ``node.log``.
-        name: unique in a cluster; the node named ``MANAGER`` is the cluster manager.
+        name: unique in a cluster.
         heap: heap size as the JVM takes it.
         brief: start quickly rather than run fast in the end.
         settings: entries of ``opensearch.yml``, which win over the usual ones.
         plugins: zips of plugins that are installed in the node.
-        seeds: transport addresses (``host:port``) of the cluster manager, for the other nodes.
+        managers: names of the nodes that may manage the cluster.
+        seeds: transport addresses (``host:port``) of other nodes, to find them.
     """
 
     runtime: Runtime
@@ -85,6 +88,7 @@ class Node:
     brief: bool = True
     settings: Mapping[str, Any] = field(default_factory=dict)
     plugins: Sequence[Path] = ()
+    managers: Sequence[str] = (MANAGER,)
     seeds: Sequence[str] = ()
     http_port: int = field(default_factory=free_port, init=False)
     transport_port: int = field(default_factory=free_port, init=False)
@@ -242,12 +246,14 @@ class Node:
         return {
             "cluster.name": "slice-os-tests",
             "node.name": self.name,
-            "node.roles": ["data", "ingest"] + ["cluster_manager"] * (self.name == MANAGER),
+            "node.roles": ["data", "ingest"] + ["cluster_manager"] * (self.name in self.managers),
             "network.host": _HOST,
             "http.port": self.http_port,
             "transport.port": self.transport_port,
             "discovery.seed_hosts": list(self.seeds),
-            "cluster.initial_cluster_manager_nodes": [MANAGER] * (self.name == MANAGER),
+            "cluster.initial_cluster_manager_nodes": [
+                name for name in self.managers if self.name in self.managers
+            ],
             # A full disk of a developer's machine must not make indices read-only.
             "cluster.routing.allocation.disk.threshold_enabled": False,
             **self.settings,
@@ -255,34 +261,28 @@ class Node:
 
 
 class Cluster:
-    """Several nodes, each in its own JVM; any but the first can be stopped alone.
+    """Several nodes, each in its own JVM.
 
-    Attributes:
-        nodes: the first is the cluster manager.
+    Of three, any one can be stopped alone; of two, any but the first.
+
+    Args:
+        runtime: the JDK and the class path.
+        home: folder for their folders.
+        size: how many.
+        options: of every `Node`.
     """
 
     def __init__(
-        self,
-        runtime: Runtime,
-        home: Path,
-        size: int,
-        *,
-        heap: str = "512m",
-        settings: Mapping[str, Any] | None = None,
+        self, runtime: Runtime, home: Path, size: int, *, heap: str = "512m", **options: Any
     ) -> None:
-        first = Node(runtime, home / MANAGER, heap=heap, settings=settings or {})
-        others = (f"node-{number}" for number in range(2, size + 1))
-        self.nodes = [first] + [
-            Node(
-                runtime,
-                home / name,
-                name=name,
-                heap=heap,
-                settings=settings or {},
-                seeds=[first.transport_address],
-            )
-            for name in others
+        names = [f"node-{number}" for number in range(1, size + 1)]
+        managers = names if size > 2 else names[:1]
+        self.nodes = [
+            Node(runtime, home / name, name=name, heap=heap, managers=managers, **options)
+            for name in names
         ]
+        for node in self.nodes:
+            node.seeds = [each.transport_address for each in self.nodes if each is not node]
 
     @property
     def urls(self) -> list[str]:
@@ -310,19 +310,27 @@ class Cluster:
 
 
 def main() -> None:
-    """Run a node in a temporary folder until Ctrl-C."""
+    """Run nodes in a temporary folder until Ctrl-C."""
+    parser = argparse.ArgumentParser(description="Run OpenSearch nodes until Ctrl-C.")
+    parser.add_argument("--nodes", type=int, default=1)
+    parser.add_argument("--heap", default=HEAP, help="of each")
+    chosen = parser.parse_args()
 
     def report(line: str) -> None:
         print(line, file=sys.stderr)  # noqa: T201
 
     runtime = find_runtime(report)
-    plugins = [find_plugin(report)]
+    options: dict[str, Any] = {
+        "heap": chosen.heap,
+        "brief": False,
+        "plugins": [find_plugin(report)],
+    }
     with (
         tempfile.TemporaryDirectory(prefix="slice-os-node-") as home,
-        Node(runtime, Path(home), brief=False, plugins=plugins) as node,
+        Cluster(runtime, Path(home), chosen.nodes, **options) as cluster,
         suppress(KeyboardInterrupt),
     ):
-        print(node.url, flush=True)  # noqa: T201
+        print(*cluster.urls, flush=True)  # noqa: T201
         signal.pause()
 
 
