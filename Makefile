@@ -36,6 +36,7 @@ soak: $(VENV)/.dev ## Damage, kill, fill and load stores and nodes, cut the powe
 	$(BIN)/python -m tests.soak.power_cuts --out benchmarks/results/soak_power_cuts.json
 	$(BIN)/python -m tests.soak.kills_opensearch --out benchmarks/results/soak_kills_opensearch.json
 	$(BIN)/python -m tests.soak.faults_opensearch --out benchmarks/results/soak_faults_opensearch.json
+	$(BIN)/python -m tests.soak.three_nodes --out benchmarks/results/soak_three_nodes.json
 	$(BIN)/python -m tests.soak.full_disk --out benchmarks/results/soak_full_disk.json
 	$(BIN)/python -m tests.soak.attacks --out benchmarks/results/soak_attacks.json
 	$(BIN)/python -m tests.soak.readers --out benchmarks/results/soak_readers.json

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from slice_os import Corpus, IndexOptions, LocalStore, SpanEncoder
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "growth_nodes.json"
 PICTURE = HERE.parent / "docs" / "notebook" / "three-nodes.svg"
+# Sizes are up to ten seconds old.
+STORE_SECONDS = 11
 KEY = ("nodes", "shards", "tokens")
 
 
@@ -44,11 +47,10 @@ def measure(
     loaded = fill(location, some(source, encoder, tokens), encoder, options)
     worked = node_cpu_seconds(client) - worked
     index = location.rpartition("/")[2]
-    params = {"include_segment_file_sizes": "true"}
-    stats = client.indices.stats(index=index, metric="segments", params=params)["_all"]
+    time.sleep(STORE_SECONDS)
+    sizes = client.indices.stats(index=index, metric="store")["_all"]
     primaries, everything = (
-        sum(file["size_in_bytes"] for file in stats[which]["segments"]["file_sizes"].values())
-        for which in ("primaries", "total")
+        sizes[which]["store"]["size_in_bytes"] for which in ("primaries", "total")
     )
     return {
         **key_of(client, location, loaded["tokens"]),
@@ -99,8 +101,10 @@ def plot(rows: list[dict[str, Any]]) -> None:
         gigabytes = [row["bytes"]["with_replicas"] / 1e9 for row in some]
         size.plot(tokens, gigabytes, marker="o", label=name)
         for which, style in (("p50_ms", "-"), ("p95_ms", ":")):
-            milliseconds = [row[which] for row in some]
-            search.plot(tokens, milliseconds, style, marker="o", color=line.get_color())
+            milliseconds = [row[which] for row in some if which in row]
+            search.plot(
+                tokens[: len(milliseconds)], milliseconds, style, marker="o", color=line.get_color()
+            )
     titles = (
         "load, processor seconds of nodes",
         "disk, GB",

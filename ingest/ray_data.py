@@ -37,6 +37,7 @@ from slice_os.spans.passages import DEFAULT_MAX_PIECES, DocumentPart, EncodedPas
 from slice_os.stores.opensearch.loading.loading import loading
 from slice_os.stores.opensearch.loading.writer import writing_in_load
 from slice_os.stores.opensearch.schema.settings import IndexOptions
+from slice_os.stores.opensearch.server.answers import retrying
 from slice_os.stores.opensearch.server.connection import IndexHandle
 from slice_os.stores.opensearch.store import OpenSearchBackend, OpenSearchStore
 from slice_os.stores.protocol import NewStore, Rejection, Store, StoredDocument
@@ -102,7 +103,7 @@ class EncodeDocuments:
         threads: int | None = None,
     ) -> None:
         self._options = options or ReadOptions()
-        self._store = open_store(location)
+        self._store = retrying(open_store)(location)
         made_with = self._store.info()
         self._max_pieces = made_with.max_pieces
         self._encoder = SpanEncoder(
@@ -234,6 +235,7 @@ class IndexSink(Datasink):  # type: ignore[misc]
         return {name: value for name, value in vars(self).items() if name != "_load"}
 
 
+@retrying
 def _open(location: str) -> OpenSearchStore:
     handle = IndexHandle.at(location)
     return OpenSearchStore(handle.client, handle.name, handle.location)

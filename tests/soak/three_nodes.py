@@ -41,6 +41,7 @@ from tests.soak.asking import (
     Plan,
     ask_all,
     mined,
+    said,
     searched,
     some_phrases,
     some_records,
@@ -182,11 +183,9 @@ class ThreeNodes:
         with Corpus(self.location(index)) as corpus:
             info = corpus.info()
             assert set(corpus) == {record["id"] for record in self.plan.records}
-        params = {"include_segment_file_sizes": "true"}
-        stats = self.client.indices.stats(index=index, metric="segments", params=params)["_all"]
+        sizes = self.client.indices.stats(index=index, metric="store")["_all"]
         primaries, everything = (
-            sum(file["size_in_bytes"] for file in stats[which]["segments"]["file_sizes"].values())
-            for which in ("primaries", "total")
+            sizes[which]["store"]["size_in_bytes"] for which in ("primaries", "total")
         )
         return {
             "vectors": info.pieces,
@@ -315,22 +314,28 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home)
         write_texts(records, folder)
-        with running_cluster(chosen.heap, brief=False) as cluster:
-            three = ThreeNodes(cluster, plan, folder, encoder)
-            report = {"load": three.load("calls")}
-            if chosen.expected:
-                with Corpus(chosen.expected, encoder) as corpus:
-                    expected = ask_all(corpus, plan)
-            else:
-                with running_node(chosen.heap, brief=False) as node:
-                    texts = folder / "texts"
-                    expected = answers_of_one_node(plan, encoder, f"{node.url}/one", texts)
-            report["equal"] = three.compare("calls", expected)
-            report["search"] = three.lose_node_under_searches("calls")
-            some = list(some_records(sources, chosen.ray_vectors))
-            ray = ThreeNodes(cluster, replace(plan, records=some), folder, encoder)
-            report["ray"] = ray.load_by_ray("ray")
-    tell(report, chosen.out)
+        report: dict[str, Any] = {}
+        try:
+            with running_cluster(chosen.heap, brief=False) as cluster:
+                three = ThreeNodes(cluster, plan, folder, encoder)
+                report["load"] = three.load("calls")
+                if chosen.expected:
+                    with Corpus(chosen.expected, encoder) as corpus:
+                        expected = ask_all(corpus, plan)
+                else:
+                    with running_node(chosen.heap, brief=False) as node:
+                        texts = folder / "texts"
+                        expected = answers_of_one_node(plan, encoder, f"{node.url}/one", texts)
+                report["equal"] = three.compare("calls", expected)
+                report["search"] = three.lose_node_under_searches("calls")
+                some = [
+                    {"id": record["id"], "text": said(record)}
+                    for record in some_records(sources, chosen.ray_vectors)
+                ]
+                ray = ThreeNodes(cluster, replace(plan, records=some), folder, encoder)
+                report["ray"] = ray.load_by_ray("ray")
+        finally:
+            tell(report, chosen.out)
 
 
 if __name__ == "__main__":

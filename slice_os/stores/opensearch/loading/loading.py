@@ -52,8 +52,8 @@ LARGE_LOAD = 0.25
 SMALLEST_BYTES = 64 << 20
 # What OpenSearch merges by itself at most; a merged segment that is larger stays as it is.
 SEGMENT_BYTES = 5 << 30
-# OpenSearch finds out every 30 seconds which writes all copies of a shard have on disk.
-WAIT_SECONDS = 45.0
+# OpenSearch finds out every 30 seconds which writes all copies of a shard have on disk, or later.
+WAIT_SECONDS = 90.0
 REPLICA_SECONDS = 3600.0
 # Replicas are being made, or nodes are asked what they still have of them.
 UNDER_WAY = ("initializing_shards", "number_of_in_flight_fetch")
