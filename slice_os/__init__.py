@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,9 @@ from slice_os.errors import (
     StoreError,
 )
 from slice_os.version import __version__
+
+# onnxruntime, from 1.29 on, reports its use to its maker unless this stands before it is loaded.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 if TYPE_CHECKING:
     from slice_os.async_corpus import AsyncCorpus

@@ -275,3 +275,11 @@ def test_the_installed_wheel_searches(environment: Path, tmp_path: Path) -> None
     hit = json.loads(line)
     assert text[hit["start"] : hit["end"]] == hit["text"]
     assert "agreement" in hit["text"]
+
+
+def test_onnxruntime_reports_nothing(tmp_path: Path) -> None:
+    """Where it reports its use, it keeps an identifier and a queue in the user's cache."""
+    code = "from slice_os import SpanEncoder; SpanEncoder(threads=1).encode('hello')"
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    subprocess.run([sys.executable, "-c", code], check=True, env={**kept, "HOME": str(tmp_path)})
+    assert not list(tmp_path.rglob("*onnxruntime*"))
