@@ -1,0 +1,102 @@
+"""What a network of the verifier tells apart while it is trained: alone, and with the wording.
+
+    python benchmarks/verifier_checkpoint.py MODEL WEIGHTS --data ../shared/data
+
+MODEL is the folder or name that the training began with, WEIGHTS the file weights.safetensors of
+its checkpoint. Natural hits are those of benchmarks/natural, pairs the development pairs of
+benchmarks/contrasts; neither is trained on. Together, the log-odds of the wording and of the
+network are weighed by a logistic regression on the three other kinds of hits. The bundled wording
+has seen three of the kinds, so compare networks by these figures, and not with those of a kind left
+out.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import torch
+from alignment_fitting import compared
+from far_wordings import auc
+from safetensors.torch import load_file
+from transformers import AutoModelForTokenClassification
+from verifier_calibration import KINDS, Part, _logistic_regression, natural_hits
+
+from slice_os import SpanEncoder
+from slice_os.encoder.alignment import Aligner
+from slice_os.encoder.hugging_face import load_encoder
+from slice_os.evaluation.contrasts import read_pairs
+from slice_os.verifier.claims import Claim, claim_of
+from slice_os.verifier.cross_encoder import AGAINST, ClaimInputs
+from slice_os.verifier.wording.verifier import read_weights
+
+PAIRS = Path(__file__).parent / "contrasts" / "development.jsonl"
+LENGTH, BATCH = 96, 32
+
+
+class Network:
+    """A network of a checkpoint."""
+
+    def __init__(self, model: str, weights: Path) -> None:
+        base = load_encoder(model)
+        self.inputs = ClaimInputs(Aligner(base.plain_tokenizer()), LENGTH)
+        self.network = AutoModelForTokenClassification.from_pretrained(
+            base.folder, num_labels=2 + len(AGAINST), local_files_only=True, dtype=torch.float32
+        )
+        self.network.load_state_dict(load_file(str(weights)), strict=False)
+        self.network.eval()
+
+    def odds(self, claims: list[Claim]) -> np.ndarray:
+        """Log-odds that claims hold."""
+        odds = np.zeros(len(claims))
+        rows = [self.inputs.row(claim) for claim in claims]
+        lengths = np.array([len(row.ids) for row in rows])
+        order = np.argsort(lengths)
+        for first in range(0, len(claims), BATCH):
+            chosen = order[first : first + BATCH]
+            shape = len(chosen), lengths[chosen].max()
+            ids, types, mask = (torch.zeros(shape, dtype=torch.long) for _ in range(3))
+            for line, number in enumerate(chosen):
+                ids[line, : lengths[number]] = torch.tensor(rows[number].ids)
+                types[line, : lengths[number]] = torch.tensor(rows[number].types)
+                mask[line, : lengths[number]] = 1
+            with torch.no_grad():
+                outputs = self.network(input_ids=ids, token_type_ids=types, attention_mask=mask)
+            odds[chosen] = outputs.logits[:, 0, 0].numpy()
+        return odds
+
+
+def main() -> None:
+    """Print the figures of each kind."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("model")
+    parser.add_argument("weights", type=Path)
+    parser.add_argument("--data", type=Path, required=True)
+    options = parser.parse_args()
+    encoder, network = SpanEncoder(), Network(options.model, options.weights)
+    parts = {}
+    for kind in KINDS:
+        labelled = [
+            (claim_of(hit), bool(r)) for hit, r in natural_hits(kind, options.data, encoder)
+        ]
+        odds = network.odds([claim for claim, _ in labelled])
+        parts[kind] = Part(compared(encoder, labelled), odds)
+    pairs = read_pairs(PAIRS)
+    says, not_so = (network.odds([getattr(p, one) for p in pairs]) for one in ("says", "contrast"))
+    print(f"pairs in order: {(says > not_so).mean():.3f}")
+    weights = read_weights()
+    sets = {kind: (part.both(weights), part.claims.right) for kind, part in parts.items()}
+    for kind, (columns, labels) in sets.items():
+        right = labels > 0.5
+        fitted = _logistic_regression([one for other, one in sets.items() if other != kind])
+        together, odds = columns @ fitted, parts[kind].odds
+        print(
+            f"{kind}: alone {auc(odds, right)}, with the wording {auc(together, right)}; yes to "
+            f"{(odds[right] > 0).mean():.2f} of the right and {(odds[~right] > 0).mean():.2f} of "
+            "the wrong"
+        )
+
+
+if __name__ == "__main__":
+    main()
