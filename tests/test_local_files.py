@@ -145,7 +145,7 @@ class TestCompaction:
         assert answers(reader) == answers(store)
 
     @pytest.mark.parametrize(
-        "step", ["_copy", "_sync_folder", "delete_others", "VACUUM", "wal_checkpoint"]
+        "step", ["_copy", "sync", "delete_others", "VACUUM", "wal_checkpoint"]
     )
     def test_survives_a_kill(self, store: LocalStore, step: str) -> None:
         fill(store, documents(20))
@@ -208,7 +208,7 @@ class TestCompaction:
         def full(*_: object) -> None:
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(compaction, "_sync_folder", full)
+        monkeypatch.setattr(compaction, "_copy", full)
         fill(store, documents(10))
         assert store.info().documents == 10
         assert (store.folder / "vectors.i8").exists()

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 from slice_os.corpus import Corpus
 from slice_os.encoder.model_folder import model_folder, read_card
+from slice_os.ingest.pipeline import SummaryCallback
 from slice_os.ingest.readers.reader import ReadOptions
 from slice_os.ingest.reading import read
 from slice_os.ingest.sources import find_sources
@@ -34,10 +35,20 @@ def demo_folder() -> Path:
     return cache / "slice-os" / NAME
 
 
+def demo_store(progress: SummaryCallback | None = None) -> Path:
+    """The store of all demo documents; it is made when it is first needed, in less than a minute.
+
+    A run that was interrupted is resumed. Another model has a store of its own.
+    """
+    folder = _store_folder()
+    with Corpus(folder) as corpus:
+        corpus.ingest(DEMO_PATHS, source=NAME, progress=progress)
+    return folder
+
+
 def sample_store() -> Path:
     """A store of every third demo document; the first call makes it in less than ten seconds."""
-    demo_folder().mkdir(parents=True, exist_ok=True)
-    folder = demo_folder() / f"{read_card(model_folder(None)).encoder_id}-sample"
+    folder = _store_folder("-sample")
     if not folder.exists():
         with TemporaryDirectory(dir=folder.parent) as partial:
             with Corpus(Path(partial) / NAME) as corpus:
@@ -48,6 +59,12 @@ def sample_store() -> Path:
                 if not folder.exists():  # otherwise another process has just made it
                     raise
     return folder
+
+
+def _store_folder(suffix: str = "") -> Path:
+    card = read_card(model_folder(None))
+    demo_folder().mkdir(parents=True, exist_ok=True)
+    return demo_folder() / f"{card.encoder_id}{suffix}"
 
 
 def _documents() -> Iterator[Document]:
