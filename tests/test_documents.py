@@ -68,6 +68,7 @@ def need_libraries() -> None:
         pytest.importorskip(library)
 
 
+@pytest.mark.slow
 def test_a_folder_of_everything(tmp_path: Path, encoder: SpanEncoder) -> None:
     need_libraries()
     folder = tmp_path / "files"

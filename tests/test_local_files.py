@@ -144,9 +144,7 @@ class TestCompaction:
         monkeypatch.setattr(reader, "_files", compact_first)
         assert answers(reader) == answers(store)
 
-    @pytest.mark.parametrize(
-        "step", ["_copy", "sync", "delete_others", "VACUUM", "wal_checkpoint"]
-    )
+    @pytest.mark.parametrize("step", ["_copy", "sync", "delete_others", "VACUUM", "wal_checkpoint"])
     def test_survives_a_kill(self, store: LocalStore, step: str) -> None:
         fill(store, documents(20))
         expected = answers(store)
