@@ -15,48 +15,20 @@ import pytest
 from opensearchpy import OpenSearch
 
 from slice_os import Corpus, MissingExtraError, SpanEncoder, StoreError
+from tests.soak.ray_load import load_by_ray, ray_workers  # before Ray: it sets its variables
 
 from .support import assert_as_if_in_one_go, dialogues, live_settings, write_lines
 
-# Without clusters, Ray listens on the loopback interface alone. It reads this when it loads.
-os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
-os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-ray = pytest.importorskip("ray", reason="needs the extra 'ray'")
+pytest.importorskip("ray", reason="needs the extra 'ray'")
 
-from slice_os.ingest.ray_data import EncodeDocuments, IndexSink  # noqa: E402
-
-ROOT = Path(__file__).parents[2]
+from slice_os.ingest.ray_data import EncodeDocuments, IndexSink
 
 
 @pytest.fixture(scope="module", autouse=True)
 def workers() -> Iterator[None]:
     """Ray with two workers."""
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("PYTHONPATH", str(ROOT))
-        ray.init(
-            num_cpus=2,
-            include_dashboard=False,
-            object_store_memory=200 << 20,
-            log_to_driver=False,
-        )
-        ray.data.DataContext.get_current().enable_progress_bars = False
+    with ray_workers(processors=2):
         yield
-        ray.shutdown()
-
-
-def load(rows: list[dict[str, Any]], sink: IndexSink, encode: type = EncodeDocuments) -> None:
-    (
-        ray.data.from_items(rows, override_num_blocks=2)
-        .map_batches(
-            encode,
-            fn_constructor_args=[sink.location],
-            fn_constructor_kwargs={"threads": 1},
-            batch_format="pyarrow",
-            batch_size=6,
-            concurrency=1,
-        )
-        .write_datasink(sink, concurrency=2)
-    )
 
 
 @pytest.mark.slow
@@ -104,12 +76,12 @@ def test_a_load_with_killed_workers_equals_one_process(
     letters = tmp_path / "letters.jsonl"
     location = f"{opensearch_url}/{index_name}"
     sink = KilledSink(location, dead_letters=letters)
-    load([*rows, {"id": "no text", "text": ""}, {"text": "No id."}], sink, KilledEncoder)
+    bad = [{"id": "no text", "text": ""}, {"text": "No id."}]
+    summary = load_by_ray([*rows, *bad], sink, encode=KilledEncoder)
     assert (tmp_path / "encoder-killed").exists()
     assert (tmp_path / "sink-killed").exists()
-    assert sink.summary is not None
-    stored = sink.summary.documents + sink.summary.documents_unchanged
-    assert (stored, sink.summary.bad_records) == (24, 2)
+    stored = summary.documents + summary.documents_unchanged
+    assert (stored, summary.bad_records) == (24, 2)
     reasons = sorted(json.loads(line)["reason"] for line in letters.read_text().splitlines())
     assert reasons[0] == "field 'id' is missing"
     assert "field 'text' is missing or empty" in reasons[1]
@@ -123,10 +95,9 @@ def test_a_load_with_killed_workers_equals_one_process(
     assert live_settings(opensearch, f"{index_name}-000001") == (None, "1")
 
     # Only what has changed is written again.
-    again = IndexSink(location, dead_letters=letters)
-    load([*rows[1:], {**rows[0], "text": "All new."}], again)
-    assert again.summary is not None
-    assert (again.summary.documents, again.summary.documents_unchanged) == (1, 23)
+    changed = [*rows[1:], {**rows[0], "text": "All new."}]
+    again = load_by_ray(changed, IndexSink(location, dead_letters=letters))
+    assert (again.documents, again.documents_unchanged) == (1, 23)
 
 
 def test_a_load_excludes_others(
@@ -137,7 +108,7 @@ def test_a_load_excludes_others(
     refused = pytest.raises(StoreError, match="another process is writing")
     with Corpus(location, encoder) as corpus, corpus.store.writer(), refused:
         sink.on_write_start()
-    load(dialogues(2), sink)
+    load_by_ray(dialogues(2), sink)
 
 
 def test_a_folder_is_refused(tmp_path: Path, encoder: SpanEncoder) -> None:

@@ -198,9 +198,14 @@ class ThreeNodes:
         """Ray's workers load; one of them is killed, and a node."""
         began = time.monotonic()
         options, letters = IndexOptions(shards=3), self.folder / "letters.jsonl"
-        with ThreadPoolExecutor(1) as executor, ray_workers():
-            records, location = self.plan.records, self.location(index)
-            loading = executor.submit(load_by_ray, records, location, options, letters)
+        records = self.plan.records
+        with ThreadPoolExecutor(1) as executor, ray_workers(processors=4):
+            from slice_os.ingest.ray_data import IndexSink  # loads Ray
+
+            sink = IndexSink(self.location(index), index=options, dead_letters=letters)
+            loading = executor.submit(
+                load_by_ray, records, sink, blocks=16, batch_size=32, encoders=2
+            )
 
             def check() -> None:
                 assert not loading.done() or loading.result()
