@@ -22,7 +22,7 @@ from slice_os.service.asgi import metrics, tracing
 from slice_os.service.asgi.access import DESCRIBED, Guarded, check_reach
 from slice_os.service.asgi.problems import ERRORS, answer_errors, describe_errors
 from slice_os.service.asgi.request_frame import Paced, RequestFrame, WholeRequests
-from slice_os.service.asgi.work import share_memory
+from slice_os.service.asgi.work import WorkPool, share_memory
 from slice_os.service.resources import (
     counts,
     documents,
@@ -68,6 +68,8 @@ WEB = Path(__file__).with_name("web")
 # Browsers keep the files of the page, but ask each time whether they have changed.
 _ASK = {"Cache-Control": "no-cache"}
 _UNREAD_MILLISECONDS = 60_000
+# To tell those who wait that the service stops.
+_TELLING_SECONDS = 2.0
 
 
 def create_app(settings: ServiceSettings) -> FastAPI:
@@ -134,21 +136,36 @@ def run_service(settings: ServiceSettings, started: Callable[[str], None]) -> No
     _log_to_stderr()
     share_memory()
     listener = _listening(settings.host, settings.port)
-    config = uvicorn.Config(
-        create_app(settings),
-        # Its lines would show phrases.
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        timeout_graceful_shutdown=round(settings.limits.stop_seconds),
-    )
+    server = AppServer(create_app(settings))
     port = listener.getsockname()[1]
     shown = f"[{settings.host}]" if ":" in settings.host else settings.host
     # Connections wait until the app has started.
     started(f"http://{shown}:{port}/")
     # The server ends gracefully, then raises the signal that stopped it once more.
     with listener, suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run([listener])
+        server.run([listener])
+
+
+class AppServer(uvicorn.Server):
+    """Serves an app. When it stops, work that does not end in time is told to those who wait."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._pool: WorkPool = app.state.services.pool
+        self._seconds = app.state.services.settings.limits.stop_seconds
+        config = uvicorn.Config(
+            app,
+            # Its lines would show phrases.
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            timeout_graceful_shutdown=round(self._seconds + _TELLING_SECONDS),
+        )
+        super().__init__(config)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no new requests, and let those that run end."""
+        asyncio.get_running_loop().call_later(self._seconds, self._pool.stop)
+        await super().shutdown(sockets)
 
 
 class _Described(FastAPI):

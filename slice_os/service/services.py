@@ -16,7 +16,8 @@ from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.query.options import HitOptions
 from slice_os.service.asgi.keys import read_keys
 from slice_os.service.asgi.problems import Problem
-from slice_os.service.asgi.work import WorkPool, check_stopped
+from slice_os.service.asgi.steps import check_stopped
+from slice_os.service.asgi.work import WorkPool
 from slice_os.service.known_hits import Key, KnownHits
 from slice_os.service.settings import ServiceSettings
 from slice_os.stores.registry import open_store

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import uvicorn
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from slice_os import Corpus, Document, Segment, SpanEncoder
-from slice_os.service.app import create_app
+from slice_os.service.app import AppServer, create_app
 from slice_os.service.settings import ServiceSettings
 
 REPOSITORY = Path(__file__).parents[2]
@@ -134,7 +133,7 @@ def served(*arguments: str, environment: Mapping[str, str] = {}) -> Iterator[Ser
 def in_thread(app: FastAPI) -> Iterator[str]:
     """An app behind a real server in a thread; gives its address."""
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None))
+    server = AppServer(app)
     thread = threading.Thread(target=server.run, args=([listener],))
     thread.start()
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import socket
 import threading
@@ -20,12 +19,12 @@ import orjson
 import pytest
 from starlette.testclient import TestClient
 
-from slice_os import Corpus, Document, Hits, SpanEncoder
+from slice_os import Corpus, Document, Hit, Hits, SpanEncoder
 from slice_os.service.app import create_app
-from slice_os.service.asgi import work
+from slice_os.service.asgi import steps, work
 from slice_os.service.asgi.keys import new_key
-from slice_os.service.asgi.request_frame import RequestFrame, replayed
 from slice_os.service.settings import Limits, ServiceSettings
+from slice_os.threads import usable_cores
 
 from .conftest import asking, in_thread
 
@@ -257,25 +256,73 @@ def test_in_a_rush_nobody_waits_for_long(
         assert httpx.post(f"{address}/search", json=BODY, timeout=60).status_code == 200
 
 
-def test_work_that_does_not_end_is_told_when_the_service_stops() -> None:
-    sent: list[Any] = []
+def test_work_that_does_not_end_is_told_when_the_service_stops(
+    settings: ServiceSettings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = create_app(replace(settings, limits=Limits(stop_seconds=0.1)))
+    with app.state.services.stores.writing() as corpus:
+        (hit, *_) = corpus.search("cancel my plan")
+    release, begun = threading.Event(), []
 
-    async def waits(*_: object) -> None:
-        begun.set()
-        await asyncio.Event().wait()
+    def search(*_arguments: object, **_options: object) -> Iterator[Hit]:
+        begun.append(1)
+        release.wait(60)
+        return iter(())
 
-    async def send(message: Any) -> None:
-        sent.append(message)
+    def mine(*_arguments: object, **_options: object) -> Iterator[Hit]:
+        yield from itertools.repeat(hit, 64)
+        yield from search()
 
-    async def stopped() -> None:
-        scope = {"type": "http", "headers": []}
-        request = asyncio.create_task(RequestFrame(waits)(scope, replayed(b""), send))
-        while not begun.is_set():
-            await asyncio.sleep(0)
-        request.cancel()
-        await request
+    monkeypatch.setattr(Corpus, "search", search)
+    monkeypatch.setattr(Corpus, "iter_mine", mine)
+    with ThreadPoolExecutor(2) as threads:
+        try:
+            with in_thread(app) as address:
+                asked = [
+                    threads.submit(httpx.post, f"{address}/{path}", json=BODY, timeout=60)
+                    for path in ("search", "mine")
+                ]
+                wait_until(lambda: len(begun) == 2)
+            searched, mined = (one.result() for one in asked)
+        finally:
+            release.set()
+    assert (searched.status_code, mined.status_code) == (503, 200)
+    *hits, _, last = mined.text.splitlines()
+    assert len(hits) == 64
+    for line in searched.text, last:
+        assert orjson.loads(line)["error"]["code"] == "stopping"
+    assert not [one for one in caplog.records if one.levelname == "ERROR"]
 
-    begun = threading.Event()
-    asyncio.run(stopped())
-    assert sent[0]["status"] == 503
-    assert orjson.loads(sent[1]["body"])["error"]["code"] == "stopping"
+
+def test_other_work_goes_on_beside_searches_but_after_them(
+    settings: ServiceSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        blocked(settings, monkeypatch, workers=usable_cores()) as (address, release, begun),
+        ThreadPoolExecutor(usable_cores()) as threads,
+    ):
+        for _ in range(usable_cores()):
+            threads.submit(httpx.post, f"{address}/search", json=BODY, timeout=60)
+        wait_until(lambda: len(begun) == usable_cores())
+        mined = httpx.post(f"{address}/mine", json=BODY, timeout=60).text.splitlines()
+        assert orjson.loads(mined[-1])["summary"]["complete"] is True
+        release.set()
+
+    monkeypatch.setattr(steps, "_COURTESY", 1e9)
+    courtesy, order, began = steps.Courtesy(), [], threading.Event()
+
+    def other() -> None:
+        with courtesy.giving_way():
+            began.set()
+            steps.check_stopped()
+            order.append("other")
+
+    with ExitStack() as answers:
+        for _ in range(usable_cores()):
+            answers.enter_context(courtesy.answering())
+        thread = threading.Thread(target=other)
+        thread.start()
+        began.wait(60)
+        order.append("answer")
+    thread.join(60)
+    assert order == ["answer", "other"]

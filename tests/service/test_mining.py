@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 
 from slice_os import Corpus, Hit
 from slice_os.service.app import create_app
-from slice_os.service.asgi.work import CURRENT, Stopped
+from slice_os.service.asgi.steps import CURRENT, Stopped
 from slice_os.service.settings import ServiceSettings
 from slice_os.topics import Topic
 

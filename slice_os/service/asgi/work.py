@@ -1,8 +1,4 @@
-"""Blocking work in a bounded number of threads, with a time limit and a bounded queue.
-
-A thread cannot be stopped from outside. Work therefore checks between its steps whether anybody
-still waits for it: between batches of texts to encode, between passages, before verifying hits.
-"""
+"""Blocking work in a bounded number of threads, with a time limit and a bounded queue."""
 
 from __future__ import annotations
 
@@ -10,52 +6,35 @@ import asyncio
 import contextvars
 import ctypes
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from math import inf
 from threading import Event, Lock
 from time import monotonic
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
-from slice_os.service.asgi.problems import Problem
+from slice_os.service.asgi.problems import Problem, problem_of
+from slice_os.service.asgi.steps import CURRENT, Courtesy, Stopped, until_stopped
 from slice_os.service.settings import Limits
 
 T = TypeVar("T")
 
-# Requests wait for long only in a rush that passes: in these seconds, no thread was free.
-_RUSH_SECONDS = 5.0
+# Requests wait for long only in a rush that passes: in these seconds no thread was free, and in
+# those before nobody was refused.
+_RUSH_SECONDS, _CALM_SECONDS = 5.0, 30.0
+# Otherwise so many at most wait for each thread.
+_TURNS = 2.0
+# The weight of the latest piece of work in what one takes.
+_LATEST = 0.1
 # A stream passes on what it has after so many items, or so many seconds.
 _BATCH, _BATCH_SECONDS = 64, 0.1
 _QUIET_SECONDS = 5.0
 # The number of `M_ARENA_MAX` in glibc's malloc.h.
 _ARENA_MAX, _HEAPS = -8, 4
 
-CURRENT: contextvars.ContextVar[Event | None] = contextvars.ContextVar(
-    "slice_os_stop", default=None
-)
-"""Set as soon as the work that runs in this context should stop."""
-
-
 SENDER: contextvars.ContextVar[str | None] = contextvars.ContextVar("slice_os_sender", default=None)
 """The name of the key of the request that runs in this context; None if there are no keys."""
-
-
-class Stopped(Exception):  # noqa: N818  not an error
-    """Work ends because nobody waits for its result."""
-
-
-def check_stopped() -> None:
-    """Raise `Stopped` if nobody waits for the work of this context."""
-    stop = CURRENT.get()
-    if stop is not None and stop.is_set():
-        raise Stopped
-
-
-def until_stopped(items: Iterable[T]) -> Iterator[T]:
-    """Yield the items, until the work should stop."""
-    for item in items:
-        check_stopped()
-        yield item
 
 
 LaneName = Literal["answers", "mining", "writing", "files"]
@@ -64,22 +43,35 @@ LaneName = Literal["answers", "mining", "writing", "files"]
 class _Lane:
     """Threads for work of one kind, places to wait for them, and a time limit.
 
-    Of the places, no key has more than half. If all threads have been busy for some seconds, work
-    may wait for ``wait`` seconds only: some is answered soon then, rather than all of it late.
+    Of the places, no key has more than half. Unless there is a rush that may pass, work is refused
+    that would have to wait for more than so many others for each thread, or for so many seconds, as
+    ``patience`` says: some is answered soon then, rather than all of it late. Work runs within
+    ``around``.
     """
 
     def __init__(
-        self, name: str, threads: int, places: int, wait: float, seconds: float, late: str
+        self,
+        name: str,
+        threads: int,
+        places: int,
+        seconds: float,
+        late: str,
+        patience: tuple[float, float] = (inf, inf),
+        around: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self.threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self.seconds = seconds
         self._size = threads
-        self._wait = wait
+        self._turns, self._wait = patience
         self._free = monotonic()
-        self._waited = 0.0
+        self._refused = self._free - _CALM_SECONDS
+        self._takes = 0.0
         self._places = places
         self._late = late
+        self._around = around
         self._taken: Counter[str | None] = Counter()
+        self._awaited: set[asyncio.Future[Any]] = set()
+        self._stopped = False
 
     @property
     def admitted(self) -> int:
@@ -91,10 +83,11 @@ class _Lane:
         key = SENDER.get()
         own = self._taken[key] if key is not None else 0
         if self.admitted < self._size:
-            self._free, self._waited = monotonic(), 0.0
+            self._free = monotonic()
         if self.admitted >= self._places or own >= max(1, self._places // 2):
             raise self._busy()
-        self._refuse_in_a_rush()
+        turns = max(0, self.admitted + 1 - self._size) / self._size
+        self._refuse_if(turns > self._turns or turns * self._takes > self._wait)
         self._taken[key] += 1
         try:
             yield
@@ -107,23 +100,45 @@ class _Lane:
         context = contextvars.copy_context()
         context.run(CURRENT.set, stop)
         future = self.threads.submit(context.run, self._begin, stop, work, monotonic())
+        awaited = asyncio.wrap_future(future)
+        self._awaited.add(awaited)
         try:
-            return await asyncio.wait_for(asyncio.wrap_future(future), end - monotonic())
+            if self._stopped:
+                awaited.cancel()
+            return await asyncio.wait_for(awaited, end - monotonic())
         except (TimeoutError, asyncio.TimeoutError):
             raise Problem(504, "time_limit", self._late) from None
+        except asyncio.CancelledError as error:
+            if self._stopped:
+                raise problem_of(error) from None
+            raise
         finally:
+            self._awaited.discard(awaited)
             stop.set()
+
+    def stop(self) -> None:
+        """Wait for no work any more, neither for what runs nor for what is still to come."""
+        self._stopped = True
+        for awaited in list(self._awaited):
+            awaited.cancel()
 
     def _begin(self, stop: Event, work: Callable[[], T], since: float) -> T:
         """Do the work, unless nobody waits for it any more, or it has waited for too long."""
         if stop.is_set():
             raise Stopped
-        self._waited = monotonic() - since
-        self._refuse_in_a_rush()
-        return work()
+        begun = monotonic()
+        self._refuse_if(begun - since > self._wait)
+        try:
+            with self._around():
+                return work()
+        finally:
+            self._takes += _LATEST * (monotonic() - begun - self._takes)
 
-    def _refuse_in_a_rush(self) -> None:
-        if self._waited > self._wait and monotonic() - self._free > _RUSH_SECONDS:
+    def _refuse_if(self, late: bool) -> None:
+        now = monotonic()
+        rush = now - self._free <= _RUSH_SECONDS and now - self._refused > _CALM_SECONDS
+        if late and not rush:
+            self._refused = now
             raise self._busy()
 
     def _busy(self) -> Problem:
@@ -145,12 +160,14 @@ class WorkPool:
         )
         workers, half = limits.workers, max(1, limits.workers // 2)
         usual = workers + limits.waiting
-        mining, writing = limits.mine_seconds, limits.write_seconds
+        soon, patience = (limits.seconds, late), (_TURNS, limits.wait_seconds)
+        courtesy = Courtesy()
+        first, after = courtesy.answering, courtesy.giving_way
         self._lanes: dict[LaneName, _Lane] = {
-            "answers": _Lane("answer", workers, usual, limits.wait_seconds, limits.seconds, late),
-            "mining": _Lane("mine", half, limits.streams, mining, mining, late),
-            "writing": _Lane("write", half, limits.writes, writing, writing, cut),
-            "files": _Lane("file", half, usual, limits.wait_seconds, limits.seconds, late),
+            "answers": _Lane("answer", workers, usual, *soon, patience, first),
+            "mining": _Lane("mine", half, limits.streams, limits.mine_seconds, late, around=after),
+            "writing": _Lane("write", half, limits.writes, limits.write_seconds, cut, around=after),
+            "files": _Lane("file", half, usual, *soon, patience),
         }
 
     @property
@@ -209,6 +226,11 @@ class WorkPool:
                 # A pool that closes drops its threads' work anyway.
                 with suppress(RuntimeError):
                     lane.threads.submit(close)
+
+    def stop(self) -> None:
+        """Answer who still waits for work that the service stops; to call on the event loop."""
+        for lane in self._lanes.values():
+            lane.stop()
 
     def close(self) -> None:
         """End the threads as soon as their work ends; what still waits is dropped."""

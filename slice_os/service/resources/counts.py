@@ -19,7 +19,7 @@ from slice_os.errors import InputError
 from slice_os.hits.hit import Hit
 from slice_os.hits.precision_cut import wilson_interval
 from slice_os.query.filters import DATE
-from slice_os.service.asgi.work import until_stopped
+from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.known_hits import Key, store_state
 from slice_os.service.resources.bodies import pooled
 from slice_os.service.resources.estimates import known_estimate

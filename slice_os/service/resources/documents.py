@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from slice_os.corpus import Corpus
 from slice_os.service.asgi.problems import Problem
-from slice_os.service.asgi.work import until_stopped
+from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.resources.bodies import WHOLE, Body, StoreName, pooled
 from slice_os.service.resources.hits import (
     HitsAnswer,

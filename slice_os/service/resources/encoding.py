@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from slice_os.encoder.span_encoder import SpanEncoder
-from slice_os.service.asgi.work import until_stopped
+from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.resources.bodies import WHOLE, Body, Text, pooled
 from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_TEXTS

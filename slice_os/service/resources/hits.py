@@ -14,7 +14,7 @@ from slice_os.query.filters import parse_where
 from slice_os.query.options import HitOptions, MineOptions
 from slice_os.search.listing import Search, search_phrases
 from slice_os.search.refinement import arranged
-from slice_os.service.asgi.work import until_stopped
+from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.resources.bodies import Body, PhraseBody, StoreName, Text, Unit, with_options
 from slice_os.service.services import Services, stoppable
 from slice_os.service.settings import MOST_PHRASES

@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from slice_os.errors import InputError
-from slice_os.service.asgi.work import until_stopped
+from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.resources.bodies import Body, StoreName, Text, pooled
 from slice_os.service.resources.hits import HitAnswer
 from slice_os.service.resources.mining import MostHits

@@ -24,7 +24,7 @@ from slice_os.hits.hit import Hit
 from slice_os.query.options import MineOptions
 from slice_os.search.listing import LISTINGS, first_of_each
 from slice_os.service.asgi.problems import error_body, problem_of
-from slice_os.service.asgi.work import until_stopped
+from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.resources.bodies import (
     WHOLE,
     Body,
@@ -143,16 +143,16 @@ async def mine(request: Request, services: Shared, body: PhraseMining | TopicMin
 
     def found() -> Iterator[Hit | DocumentHits]:
         corpus = services.stores.get(body.store)
-        first = partial(first_of_each, most=body.max_count)
+        limited = partial(first_of_each, most=body.max_count)
         rows: Iterator[Hit | DocumentHits]
         if body.listing:
             asked = searched(services, corpus, body, body.where)
-            rows = asked.documents(until_stopped(corpus), body.listing, first)
+            rows = asked.documents(until_stopped(corpus), body.listing, limited)
         else:
             hits = mined(services, corpus, body, body.where)
             if body.around:
                 hits = corpus.around(hits, body.before or 0, body.after or 0)
-            rows = first(hits)
+            rows = limited(hits)
         # One more than the limit tells that there are more.
         return rows if body.limit is None else islice(rows, body.limit + 1)
 

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from slice_os.query.options import HitOptions, SearchOptions
 from slice_os.search.scan import scan as scan_documents
-from slice_os.service.asgi.work import until_stopped
+from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.resources.bodies import PhraseBody, StoreName, pooled, with_options
 from slice_os.service.resources.documents import DocumentBody, documents_of
 from slice_os.service.resources.hits import HitsAnswer
