@@ -6,7 +6,7 @@ import asyncio
 import json
 import random
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
 from itertools import count, islice
@@ -24,6 +24,7 @@ MOST_OPEN = 2_000
 # The service closes connections that are idle for five seconds.
 LIMITS = httpx.Limits(max_connections=None, keepalive_expiry=2.0)
 TOLD_FAULTS = 20
+DONE = ("200", "201", "204")
 # Others of the server's errors would say that it failed.
 FINE = frozenset((200, 201, 204, 404, 429, 503))
 UNAVAILABLE = ("store_unavailable", "store_error", "stopping")
@@ -47,7 +48,7 @@ class Clients:
 
     Attributes:
         answers: how often each step was answered with each status.
-        seconds: that searches took, from the moment for which they were planned.
+        seconds: that answers took by step, from the moment for which they were planned.
         bad: what must not be.
     """
 
@@ -62,7 +63,7 @@ class Clients:
         self.phrases: dict[str, set[int]] = {}
         self.labels: dict[int, set[bool]] = {}
         self.answers: Counter[str] = Counter()
-        self.seconds: list[float] = []
+        self.seconds: defaultdict[str, list[float]] = defaultdict(list)
         self.bad: list[str] = []
         self._busy: set[str] = set()
         self._numbers = count(1)
@@ -126,15 +127,17 @@ class Clients:
 
     def done(self) -> int:
         """Steps that were answered, and not refused."""
-        return sum(n for name, n in self.answers.items() if name.endswith((" 200", " 201", " 204")))
+        return sum(n for name, n in self.answers.items() if name.rpartition(" ")[2] in DONE)
 
     async def step(self, planned: float) -> None:
         """Do something."""
         (act,) = self.chosen.choices(list(self.steps), list(self.steps.values()))
         turns = self.service.turns
         try:
-            status = await act(planned)
+            status = await act()
             told = str(status)
+            if told in DONE:
+                self.seconds[act.__name__].append(time.monotonic() - planned)
             if status not in FINE:
                 self.complain(f"{act.__name__}: status {status}")
         except httpx.TransportError as error:
@@ -157,23 +160,22 @@ class Clients:
         address = f"{self.service.address}{path}"
         return await self._http.request(method, address, json=body, **more)
 
-    async def search(self, planned: float) -> int:
+    async def search(self) -> int:
         """Search, and look at the hits."""
         answer = await self.ask("POST", "/search", {"phrases": self.phrase(), "top_k": 10})
         if answer.status_code == 200:
-            self.seconds.append(time.monotonic() - planned)
             self.check(answer.json()["hits"])
         return answer.status_code
 
-    async def mine(self, _: float) -> int:
+    async def mine(self) -> int:
         """Mine a phrase."""
         return await self.stream({"phrases": self.phrase(), "threshold": THRESHOLD})
 
-    async def mine_topics(self, _: float) -> int:
+    async def mine_topics(self) -> int:
         """Mine a topic."""
         return await self.stream({"topics": [self.chosen.choice(TOPICS)]})
 
-    async def leave(self, _: float) -> int:
+    async def leave(self) -> int:
         """Mine, and go away after some of the answer."""
         return await self.stream({"phrases": self.phrase(), "threshold": 0.0}, leaving=True)
 
@@ -196,7 +198,7 @@ class Clients:
         self.check(line["hit"] for line in lines if "hit" in line)
         return answer.status_code
 
-    async def give_up(self, _: float) -> int:
+    async def give_up(self) -> int:
         """Search, and go away before the answer."""
         with suppress(TimeoutError, asyncio.TimeoutError):
             body = {"phrases": self.phrase(), "top_k": 10}
@@ -204,7 +206,7 @@ class Clients:
             return (await asyncio.wait_for(self.ask("POST", "/search", body), waited)).status_code
         return 200
 
-    async def show(self, _: float) -> int:
+    async def show(self) -> int:
         """Read a document, which must be what was sent last."""
         if (key := self.take(self.texts)) is None:
             return 200
@@ -215,7 +217,7 @@ class Clients:
         finally:
             self._busy.discard(key)
 
-    async def write(self, _: float) -> int:
+    async def write(self) -> int:
         """Store a document, or a new version of it."""
         if (key := self.take(self.texts)) is None:
             return 200
@@ -224,7 +226,7 @@ class Clients:
         document = {"id": key, "text": self.text(key, version), "metadata": {"version": version}}
         return await self.change(key, version, "POST", "/documents", {"documents": [document]})
 
-    async def delete(self, _: float) -> int:
+    async def delete(self) -> int:
         """Delete a document."""
         if (key := self.take(self.texts)) is None:
             return 200
@@ -247,7 +249,7 @@ class Clients:
         finally:
             self._busy.discard(key)
 
-    async def topic(self, _: float) -> int:
+    async def topic(self) -> int:
         """Give a topic another phrase."""
         if (name := self.take(self.phrases)) is None:
             return 200
@@ -269,7 +271,7 @@ class Clients:
         finally:
             self._busy.discard(name)
 
-    async def label(self, _: float) -> int:
+    async def label(self) -> int:
         """Label some words."""
         number = next(self._numbers)
         self.labels[number] = {True, False}
@@ -279,7 +281,7 @@ class Clients:
             self.labels[number] = {answer.status_code == 200}
         return answer.status_code
 
-    async def take_back(self, _: float) -> int:
+    async def take_back(self) -> int:
         """Take a label back."""
         there = (n for n, state in reversed(self.labels.items()) if state == {True})
         if (number := next(there, None)) is None:
@@ -291,7 +293,7 @@ class Clients:
             self.labels[number] = {answer.status_code == 429}
         return answer.status_code
 
-    async def read_labels(self, _: float) -> int:
+    async def read_labels(self) -> int:
         """Read some labels, and how far readers agree."""
         answer = await self.ask("GET", "/labels?limit=20")
         if answer.is_success:

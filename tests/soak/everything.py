@@ -49,6 +49,7 @@ RESTARTS = (0.04, 0.08, 0.12, 0.16)
 NODE_RESTART = 0.2
 MEASURED = ("rss_mb", "handles", "threads")
 LIMIT = 5.0
+OTHERS = ("mine", "mine_topics", "write", "label", "show")
 
 
 class Served:
@@ -142,23 +143,29 @@ class Hour:
             ],
         }
 
-    async def offered(self, rate: float, seconds: float) -> dict[str, Any]:
-        """How searches are answered at a rate."""
+    async def offered(self, rate: float, lasting: float) -> dict[str, Any]:
+        """How searches, and some others, are answered at a rate."""
         self.clients.seconds.clear()
         before = self.clients.done(), self.clients.answers.total()
-        await self.clients.offer(rate, seconds)
+        await self.clients.offer(rate, lasting)
         after = self.clients.done(), self.clients.answers.total()
-        p50, p95, p99 = np.percentile(self.clients.seconds, [50, 95, 99])
+        seconds = self.clients.seconds
+        p50, p95, p99 = np.percentile(seconds["search"], [50, 95, 99])
         return {
             "offered_a_second": round(rate, 2),
-            "seconds": round(seconds, 1),
+            "seconds": round(lasting, 1),
             "steps": after[1] - before[1],
             "done": after[0] - before[0],
-            "searches": len(self.clients.seconds),
+            "searches": len(seconds["search"]),
             "p50": round(p50, 3),
             "p95": round(p95, 3),
             "p99": round(p99, 3),
-            "most": round(max(self.clients.seconds), 3),
+            "most": round(max(seconds["search"]), 3),
+            "others_p50_p99": {
+                name: [round(one, 3) for one in np.percentile(seconds[name], [50, 99])]
+                for name in OTHERS
+                if seconds[name]
+            },
         }
 
     async def sample(self, minutes: float) -> None:
