@@ -169,5 +169,6 @@ def _features(
     closeness = np.arctanh(np.clip(cosines, 0, HIGHEST_COSINE)) ** 2
     phrase = np.log(np.asarray(phrase_words, dtype=np.float64))
     ratio = np.abs(np.log(np.asarray(span_words, dtype=np.float64)) - phrase)
-    columns = np.broadcast_arrays(np.ones_like(closeness), closeness, phrase, ratio)
-    return np.stack(columns, axis=-1).astype(np.float64)
+    features = np.ones((*np.broadcast(closeness, phrase, ratio).shape, 4))
+    features[..., 1], features[..., 2], features[..., 3] = closeness, phrase, ratio
+    return features

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +19,7 @@ from slice_os.text.documents import check_text
 from slice_os.text.words import touched_words
 
 POOL_PIECES = 8_192
+_RECENT_PIECES = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,8 @@ class SpanEncoder:
     Attributes:
         card: describes the model.
         folder: of the model's files.
+        recent: the phrases of the last call of `encode_phrases`, with their token vectors, since
+            a verifier reads them next; none if they were long.
 
     Raises a `ModelError` if the folder holds no model, or its files do not match its card, and an
     `EngineError` if the provider does not load.
@@ -59,6 +62,7 @@ class SpanEncoder:
         self._model = model
         self.card = model.card
         self.folder = model.folder
+        self.recent: Mapping[str, tuple[AlignedText, FloatArray]] = {}
 
     @cached_property
     def projection(self) -> FloatArray | None:
@@ -160,7 +164,12 @@ class SpanEncoder:
             if not len(text.words):
                 raise InputError(f"the phrase {text.text!r} has no word to search for")
         ranges = [PieceRange(text, 0, len(text.piece_ids)) for text in aligned]
-        return self._units([vectors.mean(axis=0) for vectors in self.encode_ranges(ranges)])
+        encoded = self.encode_ranges(ranges)
+        if sum(one.end for one in ranges) <= _RECENT_PIECES:
+            kept = list(encoded)
+            encoded = iter(kept)
+            self.recent = dict(zip(phrases, zip(aligned, kept, strict=True), strict=True))
+        return self._units([vectors.mean(axis=0) for vectors in encoded])
 
     def pause(self) -> None:
         """Called before each batch; what it raises ends the encoding."""

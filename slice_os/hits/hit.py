@@ -225,9 +225,9 @@ class UnreadHit(Hit):
         return cls(**own, language=language)
 
 
-def without_vectors(hit: Hit) -> Hit:
-    """The hit as callers get it."""
-    return Hit(**_values(hit)) if isinstance(hit, UnreadHit) else hit
+def without_vectors(hit: Hit, **told: Any) -> Hit:
+    """The hit as callers get it, with fields as a verifier told them."""
+    return Hit(**(_values(hit) | told)) if told or isinstance(hit, UnreadHit) else hit
 
 
 def _values(hit: Hit) -> dict[str, Any]:

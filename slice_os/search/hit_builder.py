@@ -71,7 +71,8 @@ class HitBuilder:
             if self._countered(span):
                 countered.append(whole)
             elif not any(overlap(whole, other) for other in countered):
-                hit = whole.widened(self._query.unit)
+                unit = self._query.unit
+                hit = whole if unit == SPAN else whole.widened(unit)
                 if not any(overlap(hit, other) for other in chosen):
                     chosen.append(hit)
             if len(countered) + len(chosen) == limit:

@@ -31,6 +31,7 @@ from slice_os.verifier.claims import Verifier, claim_of
 from slice_os.verifier.registry import chosen_verifier
 
 _BATCH = 32
+_TOLD = "probability", "reasons", "matches"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,17 +167,9 @@ def verified(hits: Iterable[Hit], verifier: Verifier) -> Iterator[Hit]:
         verdicts = verifier.check([claim_of(hit) for hit in read]) if read else ()
         found = dict(zip(map(id, read), verdicts, strict=True))
         for hit in batch:
-            verdict, plain = found.get(id(hit)), without_vectors(hit)
-            yield (
-                plain
-                if verdict is None
-                else replace(
-                    plain,
-                    probability=verdict.probability,
-                    reasons=verdict.reasons,
-                    matches=verdict.matches,
-                )
-            )
+            verdict = found.get(id(hit))
+            told = {} if verdict is None else {name: getattr(verdict, name) for name in _TOLD}
+            yield without_vectors(hit, **told)
 
 
 def _language(hit: Hit) -> str:

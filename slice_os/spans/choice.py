@@ -139,18 +139,16 @@ class PassageScorer:
         norms: ``(n_words, query.max_words)`` lengths of the summed span vectors; see `span_norms`.
     """
 
-    @one_blas_thread()
     def __init__(
         self, passage: EncodedPassage, query: Query, norms: FloatArray | None = None
     ) -> None:
         self._vectors = passage.vectors
         self._layout = passage.layout
         self._query = query
-        self.norms: FloatArray = (
-            span_norms(passage.vectors, passage.layout, query.max_words)
-            if norms is None
-            else norms[:, : query.max_words]
-        )
+        if norms is None:
+            with one_blas_thread():
+                norms = span_norms(passage.vectors, self._layout, query.max_words)
+        self.norms: FloatArray = norms[:, : query.max_words]
 
     @one_blas_thread()
     def best_cosines(self) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -76,25 +76,29 @@ def claim_of(hit: Hit) -> Claim:
     outer = np.array([begin, span.start, span.end, close]) - context.start
     opens, start, end, closes = reading.inner(outer).tolist()
     if hit.sentence is None:
-        claim = claim_in(hit.phrase, reading.text, start, end, hit.probability)
-    else:
-        own = reading.text[opens:closes]
-        before = _before(reading.text, opens, own)
-        place = start - opens, end - opens
-        claim = Claim(hit.phrase, own, *place, hit.probability, before=before)
+        opens, closes = _sentences(reading.text, start, end)
+    own = reading.text[opens:closes]
     vectors = word_vectors(hit.vectors, hit.words) if isinstance(hit, UnreadHit) else None
-    return replace(claim, cosine=hit.cosine, word_vectors=vectors)
+    before = _before(reading.text, opens, own)
+    place = start - opens, end - opens
+    return Claim(hit.phrase, own, *place, hit.probability, hit.cosine, vectors, before)
 
 
 def claim_in(phrase: str, text: str, start: int, end: int, prior: float | None = None) -> Claim:
     """The claim that the words ``start:end`` of a text say a phrase, in their sentences alone."""
+    opens, closes = _sentences(text, start, end)
+    own = text[opens:closes]
+    before = _before(text, opens, own)
+    return Claim(phrase, own, start - opens, end - opens, prior, before=before)
+
+
+def _sentences(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where the sentences of some words begin and end, without white space behind them."""
     ends = sentence_ends(text)
     before = bisect_right(ends, start)
     opens = ends[before - 1] if before else 0
     closes = ends[bisect_left(ends, end)]
-    own = text[opens:closes].rstrip()
-    before_it = _before(text, opens, own)
-    return Claim(phrase, own, start - opens, end - opens, prior, before=before_it)
+    return opens, opens + len(text[opens:closes].rstrip())
 
 
 def _before(text: str, at: int, own: str) -> str:

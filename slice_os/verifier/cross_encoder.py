@@ -43,6 +43,7 @@ _RANGES = {"max_length": (16, 512)}
 _MOST_ODDS = 50.0
 # Verdicts that are kept, since people say the same words again and again.
 _REMEMBERED = 10_000
+_PHRASES = 1_024
 _LIKELY = 0.5
 
 
@@ -93,10 +94,11 @@ class ClaimInputs:
     def __init__(self, aligner: Aligner, max_length: int) -> None:
         self._aligner = aligner
         self._capacity = max_length - len(aligner.prefix) - 2 * len(aligner.suffix)
+        self._phrase = lru_cache(_PHRASES)(self._phrase_ids)
 
     def row(self, claim: Claim) -> ClaimRow:
         """What is read of a claim."""
-        phrase = self._aligner.align(claim.phrase).piece_ids.tolist()[: self._capacity // 2]
+        phrase = self._phrase(claim.phrase)
         before = f"{claim.before} " if claim.before else ""
         aligned, shift = self._aligner.align(before + claim.text), len(before)
         room = self._capacity - len(phrase)
@@ -118,6 +120,10 @@ class ClaimInputs:
                 places[len(head) + low - opens : len(head) + high - opens] = start, end
         places[places[:, 1] > 0] -= shift
         return ClaimRow(ids, types.tolist(), places)
+
+    def _phrase_ids(self, phrase: str) -> list[int]:
+        ids: list[int] = self._aligner.align(phrase).piece_ids.tolist()
+        return ids[: self._capacity // 2]
 
 
 class CrossEncoderVerifier:

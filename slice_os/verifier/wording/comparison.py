@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from math import log
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 
 from slice_os.arrays import FloatArray
-from slice_os.verifier.wording.amounts import find_amounts, unmatched
+from slice_os.verifier.wording.amounts import Amount, find_amounts, unmatched
 from slice_os.verifier.wording.moods import (
     asks,
     denials,
@@ -23,8 +26,10 @@ from slice_os.verifier.wording.moods import (
 )
 from slice_os.verifier.wording.parties import PERSONS, Match, bare, is_content, key, order_of
 from slice_os.verifier.wording.reading import Reading
-from slice_os.verifier.wording.words import CUES, converse, opposite
+from slice_os.verifier.wording.words import CUES, converse, cues_of, opposite
 
+# Remembered, since a search has few, but many hits of each.
+_MOST_PHRASES = 1_024
 _MATCHED = 0.55
 _PERMUTED = 0.7
 _SAME = 0.72
@@ -81,13 +86,13 @@ def compare_wording(reading: Reading) -> Comparison:
     order = order_of(reading.phrase, reading.span, matches)
     told = only_unless(reading.earlier, f"{reading.before}{reading.span_text}")
     texts = reading.phrase_text, told
-    own, other = denials(texts[0]), denials(texts[1])
-    amounts, others = find_amounts(texts[0]), find_amounts(texts[1])
+    ours, theirs = _of_phrase(reading.phrase, texts[0]), _Side.of(reading.span, told)
+    own, other = ours.denials, theirs.denials
+    amounts, others = ours.amounts, theirs.amounts
     missing, extra = unmatched(amounts, others), unmatched(others, amounts)
     opposites = _opposites(reading)
-    pasts = past_words(reading.phrase, texts[0]), past_words(reading.span, texts[1])
-    past = _Cue(*map(bool, pasts))
-    found = {name: _Cue(*(bool(cue.search(text)) for text in texts)) for name, cue in CUES.items()}
+    past = _Cue(ours.past, theirs.past)
+    found = {name: _Cue(name in ours.cues, name in theirs.cues) for name in CUES}
     asked = _asked(reading, texts)
 
     denied = _Cue(bool(sum(own) % 2), bool(sum(other) % 2))
@@ -123,6 +128,24 @@ def compare_wording(reading: Reading) -> Comparison:
 
 
 @dataclass(frozen=True, slots=True)
+class _Side:
+    """What the text of a phrase or a span says by itself."""
+
+    denials: tuple[int, int]
+    amounts: Sequence[Amount]
+    past: bool
+    cues: frozenset[str]
+
+    @classmethod
+    def of(cls, words: Sequence[str], text: str) -> _Side:
+        past = bool(past_words(words, text))
+        return cls(denials(text), find_amounts(text), past, cues_of(text))
+
+
+_of_phrase = lru_cache(_MOST_PHRASES)(_Side.of)
+
+
+@dataclass(frozen=True, slots=True)
 class _Cue:
     """Whether the phrase and the span have something."""
 
@@ -146,7 +169,7 @@ def _matches(reading: Reading, similar: FloatArray) -> list[Match]:
     """For each word of the phrase the word of the span that is the same, or the most similar."""
     if not similar.size:
         return []
-    matches = []
+    matches, similarities = [], similar.tolist()
     keys, bared = list(map(key, reading.span)), list(map(bare, reading.span))
     ours = list(map(bare, reading.phrase))
     taken: set[int] = set()
@@ -164,11 +187,12 @@ def _matches(reading: Reading, similar: FloatArray) -> list[Match]:
         choices = equal or [place for place, other in enumerate(keys) if other != own]
         if not choices:
             continue
-        best = max(choices, key=lambda place: float(similar[row, place]))
+        own_row = similarities[row]
+        best = max(choices, key=own_row.__getitem__)
         if equal:
             taken.add(best)
-        if equal or similar[row, best] >= _MATCHED:
-            matches.append(Match(row, best, float(similar[row, best])))
+        if equal or own_row[best] >= _MATCHED:
+            matches.append(Match(row, best, own_row[best]))
     return matches
 
 
@@ -177,15 +201,15 @@ def _similarity(reading: Reading, similar: FloatArray, matches: list[Match]) -> 
         [place for place, word in enumerate(words) if is_content(word)] or list(range(len(words)))
         for words in (reading.phrase, reading.span)
     )
-    best = similar[rows].max(axis=1) if similar.size else np.zeros(1)
-    back = similar[:, columns].max(axis=0) if similar.size else np.zeros(1)
+    best = similar[rows].max(axis=1).tolist() if similar.size else [0.0]
+    back = similar[:, columns].max(axis=0).tolist() if similar.size else [0.0]
     same = [one for one in matches if key(reading.phrase[one.word]) == key(reading.span[one.other])]
     ours, theirs = max(1, len(reading.phrase)), max(1, len(reading.span))
     return [
-        *(reading.cosine, reading.cosine**2, best.mean(), back.mean(), best.min()),
+        *(reading.cosine, reading.cosine**2, fmean(best), fmean(back), min(best)),
         len(same) / ours,
-        np.mean([one.similarity for one in same]) if same else 0.0,
-        *map(np.log, (ours, theirs, theirs / ours)),
+        fmean(one.similarity for one in same) if same else 0.0,
+        *map(log, (ours, theirs, theirs / ours)),
     ]
 
 

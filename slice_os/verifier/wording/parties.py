@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 
 from slice_os.verifier.wording.words import CUES, converse, is_past, stem, word_list
 
@@ -22,6 +23,7 @@ _SUBJECTS, _OBJECTS = word_list("subjects"), word_list("objects")
 _CLOSED = word_list("closed")
 # Words between two parties, besides those that name: verbs, and words that give a direction.
 _LINKS = word_list("links")
+_MOST_WORDS = 16_384
 _SHORT = re.compile(r"['’](?:m|re|s|ll|ve|d)\Z")
 _PASSIVE = re.compile(CUES["passive"].pattern + r"\Z")
 
@@ -61,11 +63,13 @@ class Order:
     kept: bool
 
 
+@lru_cache(_MOST_WORDS)
 def key(word: str) -> str:
     """A key that words of one meaning share: a pronoun's person, or the stem of another word."""
     return f"person {PERSONS[word]}" if word in PERSONS else stem(bare(word))
 
 
+@lru_cache(_MOST_WORDS)
 def bare(word: str) -> str:
     """A word without the short form at its end, as "I" of "I'm" and "child" of "child's"."""
     return _SHORT.sub("", word)
@@ -115,18 +119,24 @@ def _exchanged(
         if is_content(phrase[one.word])
         or (phrase[one.word] in _LINKS and span[one.other] in _LINKS)
     ]
-    pivots += [
-        Match(word, other, 1.0)
-        for (word, one), (other, another) in itertools.product(enumerate(phrase), enumerate(span))
-        if converses and converse(one, another)
-    ]
-    other_voice = [_passive(phrase, one.word) != _passive(span, one.other) for one in pivots]
+    if converses:
+        places = itertools.product(enumerate(phrase), enumerate(span))
+        pivots += [
+            Match(word, other, 1.0)
+            for (word, one), (other, another) in places
+            if converse(one, another)
+        ]
+
+    @cache
+    def other_voice(word: int, other: int) -> bool:
+        return _passive(phrase, word) != _passive(span, other)
+
     for first, second in itertools.combinations(parties, 2):
         inverted = first.other > second.other
         low, high = sorted((first.other, second.other))
         voices = {
-            differs
-            for pivot, differs in zip(pivots, other_voice, strict=True)
+            other_voice(pivot.word, pivot.other)
+            for pivot in pivots
             if first.word < pivot.word < second.word and low < pivot.other < high
         }
         # Of "is obliged to invite" and "is obliged to be invited", the verb that differs counts.

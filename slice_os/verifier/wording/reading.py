@@ -111,15 +111,15 @@ class ClaimReader:
         return known
 
     def _encoded(self, texts: Sequence[str]) -> dict[str, _Text]:
-        unique = list(dict.fromkeys(texts))
-        aligned = [self._encoder.align(text) for text in unique]
+        recent = self._encoder.recent
+        read = {text: recent[text] for text in texts if text in recent}
+        new = [text for text in dict.fromkeys(texts) if text not in read]
+        aligned = [self._encoder.align(text) for text in new]
         vectors = self._encoder.encode_ranges(
             [PieceRange(one, 0, len(one.piece_ids)) for one in aligned]
         )
-        return {
-            text: _Text(one.words, pieces)
-            for text, one, pieces in zip(unique, aligned, vectors, strict=True)
-        }
+        read |= zip(new, zip(aligned, vectors, strict=True), strict=True)
+        return {text: _Text(one.words, pieces) for text, (one, pieces) in read.items()}
 
 
 def _known_words(claim: Claim) -> _Words | None:

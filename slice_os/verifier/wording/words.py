@@ -76,7 +76,7 @@ def opposite(first: str, second: str) -> bool:
     if _listed("opposites.txt", first, second):
         return True
     shorter, longer = sorted((first, second), key=len)
-    return len(shorter) > 3 and any(longer == prefix + shorter for prefix in _PREFIXES)
+    return len(shorter) > 3 and longer.endswith(shorter) and longer[: -len(shorter)] in _PREFIXES
 
 
 @lru_cache(_MOST_WORDS)
@@ -93,12 +93,14 @@ def stem(word: str) -> str:
 
 
 def _listed(name: str, first: str, second: str) -> bool:
+    others = _other_side(name, first)
+    return second in others or (bool(others) and stem(second) in others)
+
+
+@lru_cache(_MOST_WORDS)
+def _other_side(name: str, word: str) -> frozenset[str]:
     table = _table(name)
-    return any(
-        other in table.get(one, ())
-        for one in {first, stem(first)}
-        for other in {second, stem(second)}
-    )
+    return table.get(word, frozenset()) | table.get(stem(word), frozenset())
 
 
 _STATES = "|".join(sorted(word_list("states")))
@@ -112,3 +114,8 @@ CUES: Mapping[str, re.Pattern[str]] = {
     ),
 }
 """Patterns of the cues that are looked for, in lower case."""
+
+
+def cues_of(text: str) -> frozenset[str]:
+    """The names of the cues that a text in lower case has."""
+    return frozenset(name for name, cue in CUES.items() if cue.search(text))
