@@ -21,8 +21,9 @@ TOPICS = tuple(f"topic-{number}" for number in range(5))
 THRESHOLD = 0.6
 PATIENCE = 700.0
 MOST_OPEN = 2_000
-# The service closes connections that are idle for five seconds.
-LIMITS = httpx.Limits(max_connections=None, keepalive_expiry=2.0)
+# The service closes connections that are idle for five seconds. For each request, httpx compares
+# every connection that is idle with all others.
+LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=8, keepalive_expiry=2.0)
 TOLD_FAULTS = 20
 DONE = ("200", "201", "204")
 # Others of the server's errors would say that it failed.
@@ -48,7 +49,8 @@ class Clients:
 
     Attributes:
         answers: how often each step was answered with each status.
-        seconds: that answers took by step, from the moment for which they were planned.
+        seconds: that answers took by step, from the moment for which they were planned; and how
+            ``late`` steps began.
         bad: what must not be.
     """
 
@@ -133,6 +135,7 @@ class Clients:
         """Do something."""
         (act,) = self.chosen.choices(list(self.steps), list(self.steps.values()))
         turns = self.service.turns
+        self.seconds["late"].append(time.monotonic() - planned)
         try:
             status = await act()
             told = str(status)

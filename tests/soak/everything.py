@@ -49,7 +49,7 @@ RESTARTS = (0.04, 0.08, 0.12, 0.16)
 NODE_RESTART = 0.2
 MEASURED = ("rss_mb", "handles", "threads")
 LIMIT = 5.0
-OTHERS = ("mine", "mine_topics", "write", "label", "show")
+OTHERS = ("late", "mine", "mine_topics", "write", "label", "show")
 
 
 class Served:
