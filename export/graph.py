@@ -60,8 +60,9 @@ def write_graph(
     with tempfile.TemporaryDirectory(dir=out.parent) as folder:
         optimized = Path(folder) / "optimized.onnx"
         plain = _to_onnx(model, Path(folder) / "plain", kind)
-        # Folds constants and drops what computes nothing; all operators stay standard. Fusing them
-        # offline gains nothing on CPU: onnxruntime fuses as it loads, for its hardware.
+        # Folds constants and drops what computes nothing; all operators stay standard. onnxruntime
+        # fuses as it loads, but no attention in int8: docs/notebook/2026-11-verified-speed.md has
+        # a recipe for a verifier that reads several claims at once.
         quant_pre_process(str(plain), str(optimized), skip_symbolic_shape=True)
         if precision == "fp32":
             optimized.replace(out)
