@@ -49,8 +49,9 @@ PHRASES = ("what is the status of my order", "please change my seat", "I need a 
 
 
 def leases(client: OpenSearch, index: str) -> set[str]:
+    index = lease.index_of_leases(index)
     client.indices.refresh(index=index)
-    found = client.search(index=index, body={"query": {"term": {"kind": "writer"}}})
+    found = client.search(index=index)
     return {hit["_id"] for hit in found["hits"]["hits"]}
 
 
@@ -78,7 +79,8 @@ def test_four_workers_of_which_two_are_killed_equal_one(
 
     def writes(number: int) -> bool:
         with suppress(TransportError):
-            return opensearch.exists(index=index, id=f"writer-{number + 1}-of-{WORKERS}")
+            key = f"writer-{number + 1}-of-{WORKERS}"
+            return opensearch.exists(index=lease.index_of_leases(index), id=key)
         return False
 
     seed = random.randrange(1_000_000)
@@ -214,7 +216,8 @@ class TestTogether:
     ) -> None:
         with written_by(corpus, "1/2") as store:
             dead = {"kind": "writer", "source": "elsewhere", "ordinal": 1, "signature": "x"}
-            opensearch.index(index=store.handle.name, id="writer-2-of-2", body=dead)
+            held = lease.index_of_leases(store.handle.name)
+            opensearch.index(index=held, id="writer-2-of-2", body=dead)
         assert leases(opensearch, store.handle.name) == set()
         assert live_settings(opensearch, store.handle.name) == (None, "1")
 
@@ -225,7 +228,7 @@ class TestTogether:
         dead = {"kind": "writer", "source": "elsewhere", "ordinal": 1, "signature": "x"}
         with suppress(StoreError), written_by(corpus, "1/8") as store:
             for key in ("writer-1-of-8", "writer-5-of-8"):
-                opensearch.index(index=index, id=key, body=dead)
+                opensearch.index(index=lease.index_of_leases(index), id=key, body=dead)
             for thread in threading.enumerate():
                 if thread.name == "lease":
                     thread.join(60)  # until it sees that it has lost its lease
@@ -243,7 +246,7 @@ def test_a_live_writer_whose_process_id_is_unknown_here(
     opensearch: OpenSearch, corpus: Corpus, index_name: str
 ) -> None:
     """As in another container with the same host name."""
-    index = concrete(opensearch, index_name)
+    index = lease.index_of_leases(concrete(opensearch, index_name))
     with subprocess.Popen(["true"]) as ended:
         ended.wait()
     with pytest.raises(ProcessLookupError):
@@ -307,7 +310,7 @@ def test_one_that_was_cut_off_writes_nothing_after_another_took_over(
 def test_the_last_request_of_a_killed_writer_arrives_late(
     opensearch: OpenSearch, corpus: Corpus, index_name: str
 ) -> None:
-    index = concrete(opensearch, index_name)
+    index = lease.index_of_leases(concrete(opensearch, index_name))
     record = {"kind": "writer", "source": "elsewhere", "ordinal": 1, "signature": "x"}
     written = {"index": index, "id": "writer-1-of-1", "body": record}
     opensearch.index(**written)
@@ -325,7 +328,7 @@ def test_after_a_process_was_killed_while_it_began(
 ) -> None:
     index = concrete(opensearch, index_name)
     dead = {"kind": "writer", "source": "elsewhere", "ordinal": 1, "signature": "x"}
-    opensearch.index(index=index, id=lease.GATE_KEY, body=dead)
+    opensearch.index(index=lease.index_of_leases(index), id=lease.GATE_KEY, body=dead)
     noted = meta(opensearch, index) | {
         "restore": {"refresh_interval": "7s"},
         "load": {"parts": 1, "interrupted": True},

@@ -111,7 +111,8 @@ def test_a_writer_that_seemed_dead_stops(
 
     def write_on(corpus: Corpus) -> None:
         with corpus.store.writer() as writer:
-            opensearch.index(index=index, id=lease.lease_key(WHOLE), body=other)
+            key = lease.lease_key(WHOLE)
+            opensearch.index(index=lease.index_of_leases(index), id=key, body=other)
             while True:
                 writer.write(part)
                 time.sleep(0.05)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import BoundedSemaphore, Event, Lock
 from typing import Any
 
 import orjson
 
-from slice_os.errors import UnavailableError
+from slice_os.errors import StoreError, UnavailableError
 from slice_os.stores.opensearch.search.searches import pieces
 from slice_os.stores.opensearch.server.answers import (
     given_up,
@@ -88,6 +89,7 @@ class BulkSender:
         self._limit = retry_limit() if limit is None else limit
         self._chunk: list[Action] = []
         self._bytes = 0
+        self._parted = False
         self._under_way: deque[Future[list[Outcome]]] = deque()
         self._room = BoundedSemaphore(CHUNKS_UNDER_WAY)
         self._counting = Lock()
@@ -100,6 +102,8 @@ class BulkSender:
         self._bytes += len(action.lines)
         if self._bytes >= CHUNK_BYTES or len(self._chunk) >= CHUNK_ACTIONS:
             self._send()
+            if not self._parted:
+                self._part()
 
     def outcomes(self, wait: bool = False) -> Iterator[Outcome]:
         """The outcomes of actions since the last call.
@@ -127,6 +131,16 @@ class BulkSender:
         """Discard what is not sent yet."""
         self._closed.set()
         self._executor.shutdown(cancel_futures=True)
+
+    def _part(self) -> None:
+        """Keep what is sent first in segments of its own.
+
+        A merge of one segment would do nothing, and the second copies in it would stay.
+        """
+        self._parted = True
+        wait(self._under_way)
+        with suppress(StoreError):
+            self._handle.refresh()
 
     def _send(self) -> None:
         if not self._chunk:

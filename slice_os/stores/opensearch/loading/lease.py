@@ -1,4 +1,8 @@
-"""Leases: records in an index, rewritten every few seconds by the processes that hold them."""
+"""Leases: records that the processes which hold them rewrite every few seconds.
+
+They are in an index of their own beside the one that is written to. A merge takes over the graph of
+span vectors only from a segment in which nothing was ever deleted, and a rewrite is a deletion.
+"""
 
 from __future__ import annotations
 
@@ -63,6 +67,7 @@ class Lease:
 
     def take(self, expired: Held | None = None) -> bool:
         """Take the lease, or take over an expired one; False if another process was faster."""
+        _make_index(self._handle)
         if not self._write(expired.version if expired else {"op_type": "create"}):
             return False
         self._thread.start()
@@ -99,8 +104,11 @@ class Lease:
         """Let others have it; if the server cannot be told, the lease expires."""
         self.stop()
         if not self.lost:
-            with suppress(exceptions.OpenSearchException):
-                _delete(self._handle, self._key, self._version)
+            self._give_back()
+
+    def _give_back(self) -> None:
+        with suppress(exceptions.OpenSearchException):
+            _delete(self._handle, self._key, self._version)
 
     def _beat(self) -> None:
         while not self._ended.wait(BEAT_SECONDS):
@@ -112,7 +120,10 @@ class Lease:
 
     def _rewrite(self) -> None:
         with self._rewriting:
-            self.lost = self.lost or not self._write(self._version)
+            there = self.lost or self._handle.ask(self._handle.client.indices.exists)
+            if not there:
+                self._give_back()
+            self.lost = self.lost or not there or not self._write(self._version)
 
     def _write(self, condition: dict[str, Any]) -> bool:
         began = time.monotonic()
@@ -129,7 +140,10 @@ class Lease:
         try:
             return _version(
                 handle.client.index(
-                    index=handle.name, id=self._key, body=self._record, params=params
+                    index=index_of_leases(handle.name),
+                    id=self._key,
+                    body=self._record,
+                    params=params,
                 )
             )
         except exceptions.ConflictError:
@@ -140,6 +154,20 @@ class Lease:
             return None
 
 
+def index_of_leases(index: str) -> str:
+    """The name of the index that has the leases of another one."""
+    return f"{index}-leases"
+
+
+def _make_index(handle: IndexHandle) -> None:
+    indices, name = handle.client.indices, index_of_leases(handle.name)
+    settings = {"number_of_shards": 1, "auto_expand_replicas": "0-1"}
+    with handle.errors_explained():
+        if not indices.exists(index=name):
+            # 400: another process has made it meanwhile.
+            indices.create(index=name, body={"settings": settings}, ignore=[400])
+
+
 def lease_key(part: WorkShare) -> str:
     """Id of the record of a part's lease."""
     return f"{GATE_KEY}-{part.number}-of-{part.total}"
@@ -147,6 +175,9 @@ def lease_key(part: WorkShare) -> str:
 
 def read_leases(handle: IndexHandle, keys: Sequence[str]) -> list[Held]:
     """Those of the leases that a process has, or had when it was killed."""
+    leases = handle.named(index_of_leases(handle.name))
+    if not leases.ask(leases.client.indices.exists):
+        return []
     return [
         Held(
             key=entry["_id"],
@@ -154,7 +185,7 @@ def read_leases(handle: IndexHandle, keys: Sequence[str]) -> list[Held]:
             holder="process {ordinal} on {source}".format(**entry["_source"]),
             signature=entry["_source"]["signature"],
         )
-        for entry in find_entries(handle, keys)
+        for entry in find_entries(leases, keys)
     ]
 
 
@@ -216,7 +247,7 @@ def gate(handle: IndexHandle) -> Iterator[Lease]:
 
 def _delete(handle: IndexHandle, key: str, version: DocumentVersion) -> None:
     params = {**version, "request_timeout": REQUEST_SECONDS}
-    handle.client.delete(index=handle.name, id=key, params=params)
+    handle.client.delete(index=index_of_leases(handle.name), id=key, params=params)
 
 
 def _version(answer: dict[str, Any]) -> DocumentVersion:

@@ -37,7 +37,7 @@ from slice_os.stores.opensearch.schema.records import passage_key
 from slice_os.stores.opensearch.schema.settings import noted
 from slice_os.stores.opensearch.search.listing import PAGE, hits
 from slice_os.stores.opensearch.search.searches import PASSAGES, Body
-from slice_os.stores.opensearch.server.answers import retrying
+from slice_os.stores.opensearch.server.answers import deleted, retrying
 from slice_os.stores.opensearch.server.connection import IndexHandle
 from slice_os.stores.protocol import WHOLE, WorkShare
 
@@ -271,9 +271,7 @@ def loading(handle: IndexHandle, part: WorkShare = WHOLE) -> Iterator[Lease]:
         lease.check()
         # OpenSearch makes an index that was deleted again for the next record, without its alias.
         if _identity(handle) != made:
-            raise StoreError(
-                f"{handle.location}: the index was deleted meanwhile; run the same command again"
-            )
+            raise deleted(handle.location)
     except BaseException:
         # The caller has to see the first error. If this fails, too, the note stays, and the
         # lease expires, so that the next load or the last process repairs.

@@ -15,7 +15,7 @@ from slice_os.stores.opensearch.search.clauses import DATE, NUMBERS, path
 from slice_os.stores.opensearch.search.exchange import Driver
 from slice_os.stores.opensearch.search.metadata import mapped_fields, value_of, values_body
 from slice_os.stores.opensearch.search.searches import ALL_SHARDS, PASSAGES, Answer, Body
-from slice_os.stores.opensearch.server.answers import reason_of, retrying
+from slice_os.stores.opensearch.server.answers import deleted, reason_of, retrying
 from slice_os.stores.opensearch.server.connection import IndexHandle
 from slice_os.stores.protocol import DocumentEntry, FieldValue, SourceEntry
 
@@ -54,6 +54,8 @@ def find_entries(handle: IndexHandle, keys: Sequence[str]) -> list[dict[str, Any
     answers = handle.ask(handle.client.mget, "docs", body={"ids": list(keys)})["docs"]
     for answer in answers:
         if "error" in answer:
+            if answer["error"]["type"] == "index_not_found_exception":
+                raise deleted(handle.location)
             reason = reason_of(answer["error"])
             raise UnavailableError(f"{handle.location}: OpenSearch says {reason}")
     return [answer for answer in answers if answer["found"]]

@@ -42,7 +42,7 @@ CHEAP_PIECES = 100_000
 MOST_NEAREST = 2_000
 # For how many passages the graph is explored at least; benchmarks/server_search.py measures it.
 DEPTH = 1_000
-DEPTH_FOR_SHORT = 4_000
+DEPTH_FOR_SHORT = 8_000
 # What a script computes in single precision may be that far below the exact cosine.
 PRECISION = 3e-4
 # Passages times phrases of a slice of a scan, so that no request takes long.

@@ -113,6 +113,11 @@ def no_index(location: str) -> StoreError:
     return StoreError(f"{location}: no index here; make one with `slice-os ingest`")
 
 
+def deleted(location: str) -> StoreError:
+    """The error to raise if an index that was there is gone."""
+    return StoreError(f"{location}: the index was deleted meanwhile; run the same command again")
+
+
 def is_blocked(error: exceptions.OpenSearchException) -> bool:
     """Whether a block on the index refused a request, such as that of a full disk.
 

@@ -14,7 +14,7 @@ from slice_os.arrays import FloatArray
 from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import InputError, StoreError
 from slice_os.stores.opensearch.loading.bulk import Action, BulkSender, index_action
-from slice_os.stores.opensearch.loading.lease import gate
+from slice_os.stores.opensearch.loading.lease import gate, index_of_leases
 from slice_os.stores.opensearch.loading.loading import RESTORE, Fault, delete_keys, leased, loading
 from slice_os.stores.opensearch.schema import indices
 from slice_os.stores.opensearch.schema.indices import UNFINISHED, Index
@@ -167,9 +167,10 @@ def delete(handle: IndexHandle, index: str | None = None) -> None:
 
 
 def drop(handle: IndexHandle, names: Sequence[str]) -> None:
-    """Delete indices by name."""
+    """Delete indices by name, and their leases."""
     for name in names:
         handle.named(name).ask(handle.client.indices.delete)
+        handle.named(index_of_leases(name)).ask(handle.client.indices.delete, ignore=[404])
 
 
 def forget(handle: IndexHandle, faults: Sequence[Fault]) -> list[str]:
