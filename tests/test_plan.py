@@ -35,7 +35,7 @@ def test_a_plan_for_people_and_for_programs() -> None:
     assert found["index_bytes"] == 3e9 * DISK_BYTES
     assert found["disk_bytes"] > found["index_bytes"]
     text = plan("--tokens", "1e9", "--replicas", "2", "--text")
-    assert f"{found['shards']} of 29 GB" in text
+    assert f"{found['shards']} of 28 GB" in text
     assert f"{found['nodes']} of 64 GiB" in text
 
 

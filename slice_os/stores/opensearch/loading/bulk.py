@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import BoundedSemaphore, Event, Lock
@@ -101,9 +101,8 @@ class BulkSender:
         self._chunk.append(action)
         self._bytes += len(action.lines)
         if self._bytes >= CHUNK_BYTES or len(self._chunk) >= CHUNK_ACTIONS:
-            self._send()
-            if not self._parted:
-                self._part()
+            self._send(self._deliver if self._parted else self._deliver_first)
+            self._parted = True
 
     def outcomes(self, wait: bool = False) -> Iterator[Outcome]:
         """The outcomes of actions since the last call.
@@ -132,24 +131,24 @@ class BulkSender:
         self._closed.set()
         self._executor.shutdown(cancel_futures=True)
 
-    def _part(self) -> None:
-        """Keep what is sent first in segments of its own.
-
-        A merge of one segment would do nothing, and the second copies in it would stay.
-        """
-        self._parted = True
-        wait(self._under_way)
-        with suppress(StoreError):
-            self._handle.refresh()
-
-    def _send(self) -> None:
+    def _send(self, deliver: Callable[[Sequence[Action]], list[Outcome]] | None = None) -> None:
         if not self._chunk:
             return
         self._room.acquire()
-        future = self._executor.submit(self._deliver, self._chunk)
+        future = self._executor.submit(deliver or self._deliver, self._chunk)
         future.add_done_callback(lambda _: self._room.release())
         self._under_way.append(future)
         self._chunk, self._bytes = [], 0
+
+    def _deliver_first(self, chunk: Sequence[Action]) -> list[Outcome]:
+        """Send a chunk, and keep it in segments of its own.
+
+        A merge of one segment would do nothing, and the second copies in it would stay.
+        """
+        outcomes = self._deliver(chunk)
+        with suppress(StoreError):
+            self._handle.refresh()
+        return outcomes
 
     def _deliver(self, chunk: Sequence[Action]) -> list[Outcome]:
         outcomes: list[Outcome] = []
