@@ -25,11 +25,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from verifier_calibration import KINDS, natural_hits
+from verifier_calibration import KINDS, auc, natural_hits
 
 from recipes.verifier_parts.contrast_rows import ContrastRow, read_rows
 from slice_os import SpanEncoder
-from slice_os.evaluation.measures import ranks
 from slice_os.verifier.bundled import NETWORK
 from slice_os.verifier.claims import claim_in, claim_of
 from slice_os.verifier.cross_encoder import CrossEncoderVerifier
@@ -107,13 +106,6 @@ def learn(pairs: Pairs, targets: np.ndarray, side: str, penalty: float) -> tuple
     return mapped, spans
 
 
-def auc(cosines: np.ndarray, right: np.ndarray) -> float:
-    """The area under the ROC curve."""
-    n_right = int(right.sum())
-    above = ranks(cosines)[right].sum() - n_right * (n_right + 1) / 2
-    return round(float(above / (n_right * (len(right) - n_right))), 3)
-
-
 def natural(encoder: SpanEncoder, data: Path) -> Iterator[tuple[str, Any, Any, np.ndarray]]:
     """Kind, phrases, spans and labels of natural hits."""
     for kind in KINDS:
@@ -144,13 +136,13 @@ def main() -> None:
     def tell(name: dict[str, Any], one: Map, other: Map) -> None:
         with torch.no_grad():
             line = name | {
-                kind: auc((one(phrases) * other(spans)).sum(1).numpy(), right)
+                kind: round(auc((one(phrases) * other(spans)).sum(1).numpy(), right), 3)
                 for kind, phrases, spans, right in kinds
             }
             cosines = (one(pairs.phrases) * other(pairs.spans)).sum(1).numpy()
         for held in HELD:
             chosen = pairs.source == held
-            line[held] = auc(cosines[chosen], pairs.right[chosen])
+            line[held] = round(auc(cosines[chosen], pairs.right[chosen]), 3)
         print(json.dumps(line), flush=True)
         lines.append(line)
 

@@ -250,7 +250,7 @@ def measures(values: np.ndarray, right: np.ndarray) -> dict[str, float]:
     return {
         "ece": round(expected_calibration_error(values, right), 4),
         "brier": round(float(np.mean((values - right) ** 2)), 4),
-        "auc": round(_auc(values, right), 4),
+        "auc": round(auc(values, right), 4),
         "precision": round(float(right[shown].mean()), 4) if shown.any() else 0.0,
         "recall": round(float(right[shown].sum() / right.sum()), 4),
     }
@@ -277,7 +277,7 @@ def report(parts: dict[tuple[str, str], Part], pairs: Part) -> dict[str, object]
     return result
 
 
-def _auc(values: np.ndarray, right: np.ndarray) -> float:
+def auc(values: np.ndarray, right: np.ndarray) -> float:
     """The share of pairs in which the right hit has a higher value than the wrong one."""
     n = int(right.sum())
     total = float(ranks(values)[right > 0].sum())

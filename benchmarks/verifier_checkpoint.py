@@ -18,14 +18,14 @@ from pathlib import Path
 import numpy as np
 import torch
 from alignment_fitting import compared
-from far_wordings import auc
 from safetensors.torch import load_file
 from transformers import AutoModelForTokenClassification
-from verifier_calibration import KINDS, Part, _logistic_regression, natural_hits
+from verifier_calibration import KINDS, Part, _logistic_regression, auc, natural_hits
 
 from slice_os import SpanEncoder
 from slice_os.encoder.alignment import Aligner
 from slice_os.encoder.hugging_face import load_encoder
+from slice_os.encoder.token_model import pad
 from slice_os.evaluation.contrasts import read_pairs
 from slice_os.verifier.claims import Claim, claim_of
 from slice_os.verifier.cross_encoder import AGAINST, ClaimInputs
@@ -51,18 +51,13 @@ class Network:
         """Log-odds that claims hold."""
         odds = np.zeros(len(claims))
         rows = [self.inputs.row(claim) for claim in claims]
-        lengths = np.array([len(row.ids) for row in rows])
-        order = np.argsort(lengths)
+        order = np.argsort([len(row.ids) for row in rows])
         for first in range(0, len(claims), BATCH):
             chosen = order[first : first + BATCH]
-            shape = len(chosen), lengths[chosen].max()
-            ids, types, mask = (torch.zeros(shape, dtype=torch.long) for _ in range(3))
-            for line, number in enumerate(chosen):
-                ids[line, : lengths[number]] = torch.tensor(rows[number].ids)
-                types[line, : lengths[number]] = torch.tensor(rows[number].types)
-                mask[line, : lengths[number]] = 1
+            ids, mask = pad([rows[number].ids for number in chosen])
+            types, _ = pad([rows[number].types for number in chosen])
             with torch.no_grad():
-                outputs = self.network(input_ids=ids, token_type_ids=types, attention_mask=mask)
+                outputs = self.network(*map(torch.from_numpy, (ids, mask, types)))
             odds[chosen] = outputs.logits[:, 0, 0].numpy()
         return odds
 
@@ -91,10 +86,10 @@ def main() -> None:
         right = labels > 0.5
         fitted = _logistic_regression([one for other, one in sets.items() if other != kind])
         together, odds = columns @ fitted, parts[kind].odds
+        yes = [(odds[one] > 0).mean() for one in (right, ~right)]
         print(
-            f"{kind}: alone {auc(odds, right)}, with the wording {auc(together, right)}; yes to "
-            f"{(odds[right] > 0).mean():.2f} of the right and {(odds[~right] > 0).mean():.2f} of "
-            "the wrong"
+            f"{kind}: alone {auc(odds, right):.3f}, with the wording {auc(together, right):.3f}; "
+            f"yes to {yes[0]:.2f} of the right and {yes[1]:.2f} of the wrong"
         )
 
 
