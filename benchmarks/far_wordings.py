@@ -107,9 +107,9 @@ def learn(pairs: Pairs, targets: np.ndarray, side: str, penalty: float) -> tuple
 
 
 def natural(encoder: SpanEncoder, data: Path) -> Iterator[tuple[str, Any, Any, np.ndarray]]:
-    """Kind, phrases, spans and labels of natural hits."""
+    """Kind, phrases, spans and labels of natural hits, which the bundled encoder found."""
     for kind in KINDS:
-        hits = [(claim_of(hit), right) for hit, right in natural_hits(kind, data, encoder)]
+        hits = [(claim_of(hit), right) for hit, right in natural_hits(kind, data, SpanEncoder())]
         spans = [encoder.encode_spans(one.text, [(one.start, one.end)])[0] for one, _ in hits]
         phrases = encoder.encode_phrases([one.phrase for one, _ in hits])
         right = np.array([right for _, right in hits], dtype=bool)
@@ -122,14 +122,14 @@ def main() -> None:
     parser.add_argument("contrasts", type=Path)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--rows", type=int, default=30_000)
+    parser.add_argument("--encoder", type=Path, help="measure this one, and learn no maps")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    encoder = SpanEncoder()
+    encoder = SpanEncoder(options.encoder) if options.encoder else SpanEncoder()
     rows = [row for row in read_rows(options.contrasts) if row.kind in LEARNED]
     random.Random(1).shuffle(rows)
     rows = rows[: options.rows]
     pairs = Pairs(encoder, rows)
-    targets = {"labels": pairs.right.astype(float), "network": pairs.network(rows)}
     kinds = list(natural(encoder, options.data))
     lines: list[dict[str, Any]] = []
 
@@ -147,6 +147,9 @@ def main() -> None:
         lines.append(line)
 
     tell({"side": "none"}, lambda vectors: vectors, lambda vectors: vectors)
+    if options.encoder:
+        return
+    targets = {"labels": pairs.right.astype(float), "network": pairs.network(rows)}
     for side, target, penalty in product(SIDES, TARGETS, PENALTIES):
         maps = learn(pairs, targets[target], side, penalty)
         tell({"side": side, "target": target, "penalty": penalty}, *maps)

@@ -66,7 +66,6 @@ def passages(data: Path) -> dict[str, list[str]]:
             _paragraphs(row["text"]) for row in contracts if row["thirdparty_split"] == "train"
         ),
         "web": (row["text"] for number, row in web if number % 3),
-        "books": chain.from_iterable(map(_book, sorted((data / "gutenberg-books").glob("*.gz")))),
     }
     return {
         kind: sorted({text for text in texts if len(text.split()) in PASSAGE_WORDS})
@@ -150,9 +149,9 @@ def placed_rows(
             over = [row for span, row in own if _shared(hit, span) >= 0.5]
             part = any(row.says and _shared(hit, span) > 0 for span, row in own)
             if over:
-                yield _row(hit, over[0].says, over[0].kind, "found")
+                yield hit_row(hit, over[0].says, over[0].kind, "found")
             elif part or hit.cosine < least:
-                yield _row(hit, False, "near", "found")
+                yield hit_row(hit, False, "near", "found")
 
 
 def contract_rows(
@@ -179,10 +178,10 @@ def contract_rows(
                 if says and len(contract["text"][own.start : own.end].split()) < LEAST_WORDS:
                     continue
                 denied = inside and one["choice"] == "Contradiction"
-                yield _row(hit, says, "modality" if denied else "near", "found-contracts")
+                yield hit_row(hit, says, "modality" if denied else "near", "found-contracts")
 
 
-def _row(hit: Hit, says: bool, kind: str, source: str) -> ContrastRow:
+def hit_row(hit: Hit, says: bool, kind: str, source: str) -> ContrastRow:
     """A hit in its sentence."""
     claim = claim_of(hit)
     before = f"{claim.before} " if claim.before else ""
@@ -205,11 +204,6 @@ def _said(turns: Iterable[dict[str, Any]]) -> str:
 
 def _paragraphs(text: str) -> Iterator[str]:
     return (" ".join(part.split()) for part in text.split("\n\n"))
-
-
-def _book(path: Path) -> Iterator[str]:
-    with gzip.open(path, "rt", encoding="utf-8") as stream:
-        return _paragraphs(stream.read())
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -33,6 +33,8 @@ class ContrastRow:
         source: the data set that it was made from; ``frames`` for the lexicon of this package.
         against: the words, as code points of the text, that make the span say something else; none
             if it says the phrase, None if they are not known.
+        taught: the probability that a step aims at where a teacher has read the span, else None:
+            then it aims at ``says``.
     """
 
     phrase: str
@@ -43,6 +45,7 @@ class ContrastRow:
     kind: str
     source: str
     against: tuple[tuple[int, int], ...] | None = None
+    taught: float | None = None
 
 
 def write_rows(rows: Iterable[ContrastRow], path: Path) -> None:
@@ -63,4 +66,5 @@ def read_rows(path: Path) -> Iterator[ContrastRow]:
             raise row.malformed(f"not a contrast; kinds are {', '.join(KINDS)}")
         says, source, against = row.values["says"], row.text("source"), row.values.get("against")
         known = None if against is None else tuple((first, last) for first, last in against)
-        yield ContrastRow(row.text("phrase"), text, start, end, says, kind, source, known)
+        taught = row.values.get("taught")
+        yield ContrastRow(row.text("phrase"), text, start, end, says, kind, source, known, taught)
