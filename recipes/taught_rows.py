@@ -1,12 +1,12 @@
-"""Let a verifier read contrasts and hits that nobody has labelled, to teach a smaller one.
+"""Let a verifier read contrasts and hits that nobody has labelled, to teach other models.
 
     python recipes/taught_rows.py VERIFIER found.jsonl OUT --data DATA
 
 VERIFIER is a folder that recipes/verifier.py made, found.jsonl of recipes/found_contrasts.py. Rows
-keep their label, and get the mean of it and of the verifier's probability to aim at. Hits are the
-first ones of phrases over real text in which nothing was placed, so most are near and wrong in the
-ways of real text; they aim at the verifier's probability. Of those that it clearly refuses one in
-four is kept. No text of benchmarks/natural is read.
+keep their label, and get the mean of it and of the verifier's probability. Hits are the first ones
+of phrases over real text in which nothing was placed, so most are near and wrong in the ways of
+real text; they get the verifier's probability. Of those that it clearly refuses one in four is
+kept. No text of benchmarks/natural is read.
 """
 
 from __future__ import annotations

@@ -33,8 +33,7 @@ class ContrastRow:
         source: the data set that it was made from; ``frames`` for the lexicon of this package.
         against: the words, as code points of the text, that make the span say something else; none
             if it says the phrase, None if they are not known.
-        taught: the probability that a step aims at where a teacher has read the span, else None:
-            then it aims at ``says``.
+        taught: the mean of the label and of the probability by a verifier, if one has read it.
     """
 
     phrase: str

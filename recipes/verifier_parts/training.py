@@ -125,7 +125,7 @@ class VerifierRun:
             ).logits
         outputs = outputs.float()
         odds, says = outputs[:, 0, 0], tensors["says"]
-        entropy = torch.nn.functional.binary_cross_entropy_with_logits(odds, tensors["aims"])
+        entropy = torch.nn.functional.binary_cross_entropy_with_logits(odds, says)
         ranking = _ranking_loss(odds, says, tensors["phrases"])
         against = _against_loss(outputs[:, :, 1:], tensors["against"])
         loss = entropy + recipe.pairwise * ranking + recipe.against * against
