@@ -114,7 +114,7 @@ def export_model(
             max_words=MAX_WORDS,
             precision=precision,
             license=license_name or source.license,
-            provenance=provenance(source.name, source, precision),
+            provenance=provenance(source.name, source, RECIPES[precision]),
             threshold=threshold,
         )
         (folder / model_folder.CARD_FILE).write_bytes(card.to_json())
@@ -171,13 +171,13 @@ def _torch_runner(model: Any) -> Runner:
     return run
 
 
-def provenance(name: str, source: LoadedModel, precision: str) -> str:
+def provenance(name: str, source: LoadedModel, recipe: str) -> str:
     """The source of a model in a sentence: weights, tools and the recipe of the graph."""
     tools = ", ".join(
         f"{package} {version(package)}"
         for package in ("optimum-onnx", "onnxruntime", "transformers", "torch")
     )
-    return f"{name}, weights sha256 {source.weights_hash()}; {tools}; {RECIPES[precision]}"
+    return f"{name}, weights sha256 {source.weights_hash()}; {tools}; {recipe}"
 
 
 @contextmanager

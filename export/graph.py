@@ -6,13 +6,17 @@ others their resolution. Dividing each channel of the input by a factor and mult
 row of the weights by it moves the burden into the weights, which have a scale for every column
 (SmoothQuant, Xiao et al. 2023, here with typical instead of largest activations). A quantised
 embedding table has one scale, too, so its columns are scaled to one size.
+
+Claims are read several at a time, and no result may depend on the others. So in int8 their
+activations have fixed scales, and their attention is one operator, which onnxruntime fuses by
+itself in float models only.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +38,18 @@ RECIPES = {
     "int8": "graph optimized, smoothed, MatMul and embeddings quantised (activations dynamic, "
     "weights per channel)",
 }
+CLAIM_RECIPES = RECIPES | {
+    "int8": "graph optimized, attention fused, smoothed, MatMul, attention and embeddings "
+    "quantised (activations by fixed scales, weights per channel)",
+}
 # Share of the burden that the weights take; the best of .5 to .8 on text not calibrated with.
 STRENGTH = 0.65
 _SMALLEST = 1e-5
+# Operators with a matrix of weights as their second input.
+_PRODUCTS = ("MatMul", "Attention")
+# Percentiles of the least and of the largest number of a calibration claim; 8 bits are for what is
+# between.
+_COMMON = (5, 95)
 
 
 def write_graph(
@@ -60,9 +73,8 @@ def write_graph(
     with tempfile.TemporaryDirectory(dir=out.parent) as folder:
         optimized = Path(folder) / "optimized.onnx"
         plain = _to_onnx(model, Path(folder) / "plain", kind)
-        # Folds constants and drops what computes nothing; all operators stay standard. onnxruntime
-        # fuses as it loads, but no attention in int8: docs/notebook/2026-11-verified-speed.md has
-        # a recipe for a verifier that reads several claims at once.
+        # Folds constants and drops what computes nothing; all operators stay standard, since
+        # onnxruntime fuses as it loads.
         quant_pre_process(str(plain), str(optimized), skip_symbolic_shape=True)
         if precision == "fp32":
             optimized.replace(out)
@@ -75,8 +87,12 @@ def write_graph(
             half.save_model_to_file(str(out))
         else:
             smoothed = Path(folder) / "smoothed.onnx"
+            if kind == CLAIMS:
+                _fuse_attention(optimized, model.config)
             _smooth(optimized, calibration, smoothed)
             _to_int8(smoothed, out)
+            if kind == CLAIMS:
+                _fix_scales(out, calibration)
 
 
 def _to_onnx(model: Any, folder: Path, kind: tuple[str, str]) -> Path:
@@ -100,6 +116,20 @@ def _to_onnx(model: Any, folder: Path, kind: tuple[str, str]) -> Path:
     return folder / MODEL_FILE
 
 
+def _fuse_attention(model_file: Path, config: Any) -> None:
+    """Make one operator of each BERT attention; attention of another kind stays as it is."""
+    from onnxruntime.transformers.fusion_options import FusionOptions
+    from onnxruntime.transformers.optimizer import optimize_model
+
+    chosen = FusionOptions("bert")
+    for name in vars(chosen):
+        if name.startswith("enable_"):
+            setattr(chosen, name, name in ("enable_attention", "enable_layer_norm"))
+    sizes = config.num_attention_heads, config.hidden_size
+    fused = optimize_model(str(model_file), "bert", *sizes, chosen, opt_level=0)
+    fused.save_model_to_file(str(model_file))
+
+
 def _to_int8(source: Path, out: Path) -> None:
     import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
@@ -107,11 +137,32 @@ def _to_int8(source: Path, out: Path) -> None:
     quantize_dynamic(
         str(source),
         str(out),
-        op_types_to_quantize=["MatMul", "Gather"],
+        op_types_to_quantize=[*_PRODUCTS, "Gather"],
         per_channel=True,
         weight_type=QuantType.QInt8,
         extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
     )
+
+
+def _fix_scales(model_file: Path, batches: Sequence[Feeds]) -> None:
+    """Quantise each activation by the numbers that it commonly has, not by those at hand."""
+    import onnx
+    from onnx import numpy_helper
+
+    model = onnx.load(model_file)
+    nodes = [node for node in model.graph.node if node.op_type == "DynamicQuantizeLinear"]
+    runs = _runs(onnx.load(model_file), [node.input[0] for node in nodes], batches)
+    extremes = np.array([[(value.min(), value.max()) for value in values] for values in runs])
+    lows, highs = (np.percentile(extremes[..., i], _COMMON[i], axis=0) for i in (0, 1))
+    for node, low, high in zip(nodes, np.minimum(lows, 0), np.maximum(highs, 0), strict=True):
+        scale = np.float32(max(high - low, _SMALLEST) / np.iinfo(np.uint8).max)
+        zero = np.rint(-low / scale).astype(np.uint8)
+        for value, name in zip((scale, zero), node.output[1:], strict=True):
+            model.graph.initializer.append(numpy_helper.from_array(np.asarray(value), name))
+        node.op_type = "QuantizeLinear"
+        node.input.extend(node.output[1:])
+        del node.output[1:]
+    onnx.save(model, model_file)
 
 
 def _smooth(model_file: Path, batches: Sequence[Feeds], out: Path) -> None:
@@ -128,7 +179,7 @@ def _smooth(model_file: Path, batches: Sequence[Feeds], out: Path) -> None:
     }
     groups: dict[str, list[Any]] = defaultdict(list)
     for node in model.nodes():
-        if node.op_type == "MatMul" and node.input[1] in matrices:
+        if node.op_type in _PRODUCTS and node.input[1] in matrices:
             groups[node.input[0]].append(node)
     maxima = _typical_maxima(onnx.load(model_file), list(groups), batches)
     tables = [n for n in model.nodes() if n.op_type == "Gather" and n.input[0] in matrices]
@@ -184,6 +235,18 @@ def _typical_maxima(
     model: Any, names: Sequence[str], batches: Sequence[Feeds]
 ) -> dict[str, FloatArray]:
     """Each channel's largest magnitude in a batch, on average over the batches."""
+    maxima = [
+        [np.abs(value).reshape(-1, value.shape[-1]).max(axis=0) for value in values]
+        for values in _runs(model, names, batches)
+    ]
+    columns = zip(*maxima, strict=True)
+    return {name: np.mean(rows, axis=0) for name, rows in zip(names, columns, strict=True)}
+
+
+def _runs(
+    model: Any, names: Sequence[str], batches: Sequence[Feeds]
+) -> Iterator[Sequence[FloatArray]]:
+    """The values of that name inside the model, for each batch."""
     import onnxruntime
     from onnx import TensorProto, helper
 
@@ -195,9 +258,5 @@ def _typical_maxima(
         model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
     inputs = {put.name for put in session.get_inputs()}
-    maxima: dict[str, list[FloatArray]] = {name: [] for name in names}
     for batch in batches:
-        values = session.run(names, {key: ids for key, ids in batch.items() if key in inputs})
-        for name, value in zip(names, values, strict=True):
-            maxima[name].append(np.abs(value).reshape(-1, value.shape[-1]).max(axis=0))
-    return {name: np.mean(rows, axis=0) for name, rows in maxima.items()}
+        yield session.run(names, {key: ids for key, ids in batch.items() if key in inputs})

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from slice_os import Claim, SpanEncoder, Verdict
 from slice_os.verifier.bundled import CLEAR, BundledVerifier, together
-from slice_os.verifier.cross_encoder import CrossEncoderVerifier
+from slice_os.verifier.cross_encoder import ClaimInputs, ClaimRow
 
 PHRASE = "I want to cancel my subscription"
 
@@ -45,14 +43,16 @@ def test_hits_in_the_same_words_are_read_once_and_clear_ones_never(
     encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
-    verdict = CrossEncoderVerifier._verdict
+    row = ClaimInputs.row
 
-    def counted(self: CrossEncoderVerifier, phrase: str, text: str, *place: Any) -> Verdict:
-        read.append(text)
-        return verdict(self, phrase, text, *place)
+    def counted(self: ClaimInputs, claim: Claim) -> ClaimRow:
+        read.append(claim.text)
+        return row(self, claim)
 
-    monkeypatch.setattr(CrossEncoderVerifier, "_verdict", counted)
-    BundledVerifier(encoder).check([CLAIMS[0], CLAIMS[0], CLAIMS[-1]])
+    monkeypatch.setattr(ClaimInputs, "row", counted)
+    verifier = BundledVerifier(encoder)
+    first = verifier.check([CLAIMS[0], CLAIMS[0], CLAIMS[-1]])
+    assert verifier.check([CLAIMS[0]]) == first[:1]
     assert read == [CLAIMS[0].text]
 
 

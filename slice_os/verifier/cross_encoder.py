@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
-from math import exp
+from math import ceil, exp
 from pathlib import Path
 from typing import get_type_hints
 
@@ -23,7 +23,7 @@ from slice_os.encoder.model_folder import (
     read_json,
 )
 from slice_os.encoder.span_encoder import SpanEncoder
-from slice_os.encoder.token_model import OnnxRuntimeEngine
+from slice_os.encoder.token_model import OnnxRuntimeEngine, pad, plan_batches
 from slice_os.errors import InputError, ModelError
 from slice_os.verifier.claims import Claim, Verdict
 
@@ -39,7 +39,7 @@ AGAINST = {
 }
 """How words can speak against a claim, in the order of the model's outputs, and for people."""
 
-_RANGES = {"max_length": (16, 512)}
+_RANGES = {"max_length": (16, 512), "batch_pieces": (1, 16_384)}
 _MOST_ODDS = 50.0
 # Verdicts that are kept, since people say the same words again and again.
 _REMEMBERED = 10_000
@@ -55,6 +55,8 @@ class VerifierCard:
         verifier_id: hash of the model and the tokenizer.
         name: for people.
         max_length: longest input in word pieces, special tokens included.
+        batch_pieces: most word pieces, padding included, of claims that are read together; with 1,
+            each claim is read alone.
         precision: ``fp32`` or ``int8``.
         license: SPDX expression of the weights.
         provenance: origin of the weights, and how the file was made.
@@ -63,6 +65,7 @@ class VerifierCard:
     verifier_id: str
     name: str
     max_length: int
+    batch_pieces: int
     precision: str
     license: str
     provenance: str
@@ -153,30 +156,53 @@ class CrossEncoderVerifier:
         self._inputs = ClaimInputs(Aligner(self.folder / TOKENIZER_FILE), self.card.max_length)
         self._engine = OnnxRuntimeEngine(self.folder / MODEL_FILE, providers, threads)
         self._threads = ThreadPoolExecutor(self._engine.workers, thread_name_prefix="verify")
-        self._read = lru_cache(_REMEMBERED)(self._verdict)
+        # A verdict, or none yet, for each claim; claims that are asked for in parallel share one.
+        self._remembered = lru_cache(_REMEMBERED)(_nothing)
 
     def check(self, claims: Sequence[Claim]) -> list[Verdict]:
         """A verdict for each claim; none depends on the others. Equal ones are read once."""
-        texts = [(one.phrase, one.text, one.start, one.end, one.before) for one in claims]
-        if len(different := dict.fromkeys(texts)) == 1:
-            return [self._read(*texts[0])] * len(texts)
-        read = self._threads.map(lambda text: self._read(*text), different)
-        verdicts = dict(zip(different, read, strict=True))
-        return [verdicts[text] for text in texts]
+        plain = [Claim(c.phrase, c.text, c.start, c.end, before=c.before) for c in claims]
+        known = {claim: self._remembered(claim) for claim in dict.fromkeys(plain)}
+        unread = [claim for claim, verdicts in known.items() if not verdicts]
+        for claim, verdict in zip(unread, self._read(unread), strict=True):
+            known[claim].append(verdict)
+        return [known[claim][0] for claim in plain]
 
-    def _verdict(self, phrase: str, text: str, start: int, end: int, before: str) -> Verdict:
-        claim = Claim(phrase, text, start, end, before=before)
-        row = self._inputs.row(claim)
-        ids = np.array([row.ids])
-        outputs = self._engine.run(ids, np.ones_like(ids), np.array([row.types]))
+    def _read(self, claims: Sequence[Claim]) -> Iterator[Verdict]:
+        """Verdicts on claims, those of about one length read together."""
+        rows = list(self._threads.map(self._inputs.row, claims))
+        lengths = [len(row.ids) for row in rows]
+        # As many as keep every thread busy.
+        share = sum(lengths) * ceil(len(rows) / self._engine.workers) // max(1, len(rows))
+        batches = plan_batches(lengths, min(self.card.batch_pieces, share))
+        runs = self._threads.map(lambda batch: self._run([rows[i] for i in batch]), batches)
+        read: dict[int, FloatArray] = {}
+        for batch, outputs in zip(batches, runs, strict=True):
+            read.update(zip(batch, outputs, strict=True))
+        for index, (claim, row) in enumerate(zip(claims, rows, strict=True)):
+            yield _verdict(claim, row, read[index])
+
+    def _run(self, rows: Sequence[ClaimRow]) -> list[FloatArray]:
+        """The outputs for the pieces of each row, ``(n, 2 + len(AGAINST))``."""
+        ids, mask = pad([row.ids for row in rows])
+        types, _ = pad([row.types for row in rows])
+        outputs = self._engine.run(ids, mask, types)
         shape = (*ids.shape, 2 + len(AGAINST))
         if outputs.shape != shape:
             raise ModelError(f"{self.folder}: returns {outputs.shape}, not {shape}")
-        odds = max(-_MOST_ODDS, min(_MOST_ODDS, float(outputs[0, 0, 0])))
-        probability = 1 / (1 + exp(-odds))
-        if probability >= _LIKELY:
-            return Verdict(probability)
-        return Verdict(probability, _reasons(claim.text, row.places, outputs[0, :, 1:]))
+        return [output[: len(row.ids)] for row, output in zip(rows, outputs, strict=True)]
+
+
+def _nothing(claim: Claim) -> list[Verdict]:
+    return []
+
+
+def _verdict(claim: Claim, row: ClaimRow, output: FloatArray) -> Verdict:
+    odds = max(-_MOST_ODDS, min(_MOST_ODDS, float(output[0, 0])))
+    probability = 1 / (1 + exp(-odds))
+    if probability >= _LIKELY:
+        return Verdict(probability)
+    return Verdict(probability, _reasons(claim.text, row.places, output[:, 1:]))
 
 
 def _reasons(text: str, places: IntArray, scores: FloatArray) -> tuple[str, ...]:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from recipes.verifier_parts.claim_batches import ClaimBatches
 from recipes.verifier_parts.contrast_rows import ContrastRow
@@ -20,6 +22,7 @@ from slice_os import Claim, CrossEncoderVerifier, InputError, ModelError
 from slice_os.encoder.alignment import Aligner
 from slice_os.training.progress import Tick
 from slice_os.training.run import LOG_FILE
+from slice_os.verifier.bundled import log_odds
 from slice_os.verifier.cross_encoder import ClaimInputs
 
 REPOSITORY = Path(__file__).parents[2]
@@ -64,16 +67,43 @@ def trained(recipe: VerifierRecipe, tmp_path_factory: pytest.TempPathFactory) ->
     return folder
 
 
-@pytest.fixture(scope="module")
-def exported(trained: Path) -> Path:
+def export(trained: Path, precision: str) -> Path:
     pytest.importorskip("optimum.onnxruntime", reason="exporting needs the extra `export`")
     from recipes.verifier_parts.exporting import export_verifier
 
-    folder = trained.parent / "exported"
+    folder = trained.parent / precision
     export_verifier(
-        trained, folder, precision="fp32", name="tiny", license_name="MIT", max_length=48
+        trained, folder, precision=precision, name="tiny", license_name="MIT", max_length=48
     )
     return folder
+
+
+@pytest.fixture(scope="module")
+def exported(trained: Path) -> Path:
+    return export(trained, "fp32")
+
+
+@pytest.fixture(scope="module")
+def quantised(trained: Path) -> Path:
+    return export(trained, "int8")
+
+
+def torch_probability(folder: Path, trained: Path, claim: Claim) -> float:
+    import torch
+    from transformers import AutoModelForTokenClassification
+
+    row = ClaimInputs(Aligner(folder / "tokenizer.json"), 48).row(claim)
+    network = AutoModelForTokenClassification.from_pretrained(trained).eval()
+    with torch.inference_mode():
+        odds = network(torch.tensor([row.ids]), token_type_ids=torch.tensor([row.types])).logits
+    return float(1 / (1 + np.exp(-odds.numpy()[0, 0, 0])))
+
+
+LENGTHS = [
+    Claim("a cat", f"{'the cat ' * n}is {place}", 0, 7)
+    for n in range(1, 9)
+    for place in ("red", "in the park")
+]
 
 
 def test_training_lowers_the_loss(trained: Path, recipe: VerifierRecipe) -> None:
@@ -158,25 +188,36 @@ class TestInputs:
 
 class TestVerifier:
     def test_says_what_torch_says(self, exported: Path, trained: Path) -> None:
-        import torch
-        from transformers import AutoModelForTokenClassification
-
         claim = Claim("the cat is in the park", "no cat in the park", 0, 18)
-        verifier = CrossEncoderVerifier(exported, threads=1)
-        row = ClaimInputs(Aligner(exported / "tokenizer.json"), 48).row(claim)
-        network = AutoModelForTokenClassification.from_pretrained(trained).eval()
-        with torch.inference_mode():
-            types = torch.tensor([row.types])
-            odds = network(torch.tensor([row.ids]), token_type_ids=types).logits
-        expected = 1 / (1 + np.exp(-odds.numpy()[0, 0, 0]))
-        assert verifier.check([claim])[0].probability == pytest.approx(expected, abs=1e-4)
+        expected = torch_probability(exported, trained, claim)
+        verdict = CrossEncoderVerifier(exported, threads=1).check([claim])[0]
+        assert verdict.probability == pytest.approx(expected, abs=1e-4)
 
-    def test_judges_each_claim_by_itself(self, exported: Path) -> None:
-        verifier = CrossEncoderVerifier(exported, threads=2)
-        claims = [Claim("a cat", "the cat " * n, 0, 7) for n in range(1, 9)]
-        alone = [verifier.check([claim])[0] for claim in claims]
-        assert verifier.check(claims) == alone
-        assert verifier.check([]) == []
+    @pytest.mark.parametrize("row", [CONTRASTS[0], CONTRASTS[1], CONTRASTS[-1]])
+    def test_says_nearly_so_in_int8(self, quantised: Path, trained: Path, row: ContrastRow) -> None:
+        claim = Claim(row.phrase, row.text, row.start, row.end)
+        verdict = CrossEncoderVerifier(quantised, threads=1).check([claim])[0]
+        assert log_odds(verdict.probability) == pytest.approx(
+            log_odds(torch_probability(quantised, trained, claim)), abs=1
+        )
+
+    @settings(max_examples=10, deadline=None)
+    @given(claims=st.lists(st.sampled_from(LENGTHS), max_size=24), threads=st.integers(1, 3))
+    @pytest.mark.parametrize("precision", ["exported", "quantised"])
+    def test_judges_each_claim_by_itself(
+        self,
+        request: pytest.FixtureRequest,
+        precision: str,
+        claims: list[Claim],
+        threads: int,
+    ) -> None:
+        folder = request.getfixturevalue(precision)
+        together = CrossEncoderVerifier(folder, threads=threads).check(claims)
+        single = CrossEncoderVerifier(folder, threads=1)
+        alone = [single.check([claim])[0] for claim in claims]
+        odds = [[log_odds(one.probability) for one in some] for some in (together, alone)]
+        assert odds[0] == pytest.approx(odds[1], abs=1e-4)
+        assert [one.reasons for one in together] == [one.reasons for one in alone]
 
     def test_refuses_what_changed_or_is_damaged(self, exported: Path, tmp_path: Path) -> None:
         with pytest.raises(ModelError, match="no verifier at"):
@@ -188,6 +229,8 @@ class TestVerifier:
         card = json.loads((folder / "verifier.json").read_text())
         for field, value, message in (
             ("max_length", 9, "not between 16"),
+            ("batch_pieces", 0, "not between 1 and"),
+            ("batch_pieces", 1.5, "not int"),
             ("name", 3, "not str"),
         ):
             (folder / "verifier.json").write_text(json.dumps({**card, field: value}))
