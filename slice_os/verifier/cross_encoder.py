@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -168,19 +168,24 @@ class CrossEncoderVerifier:
             known[claim].append(verdict)
         return [known[claim][0] for claim in plain]
 
-    def _read(self, claims: Sequence[Claim]) -> Iterator[Verdict]:
+    def _read(self, claims: Sequence[Claim]) -> list[Verdict]:
         """Verdicts on claims, those of about one length read together."""
         rows = list(self._threads.map(self._inputs.row, claims))
         lengths = [len(row.ids) for row in rows]
-        # As many as keep every thread busy.
+        # Fewer than the card allows, if only so every thread has some.
         share = sum(lengths) * ceil(len(rows) / self._engine.workers) // max(1, len(rows))
         batches = plan_batches(lengths, min(self.card.batch_pieces, share))
-        runs = self._threads.map(lambda batch: self._run([rows[i] for i in batch]), batches)
-        read: dict[int, FloatArray] = {}
-        for batch, outputs in zip(batches, runs, strict=True):
-            read.update(zip(batch, outputs, strict=True))
-        for index, (claim, row) in enumerate(zip(claims, rows, strict=True)):
-            yield _verdict(claim, row, read[index])
+
+        def verdicts(batch: list[int]) -> list[Verdict]:
+            outputs = self._run([rows[i] for i in batch])
+            return [
+                _verdict(claims[i], rows[i], out) for i, out in zip(batch, outputs, strict=True)
+            ]
+
+        found: dict[int, Verdict] = {}
+        for batch, read in zip(batches, self._threads.map(verdicts, batches), strict=True):
+            found.update(zip(batch, read, strict=True))
+        return [found[i] for i in range(len(rows))]
 
     def _run(self, rows: Sequence[ClaimRow]) -> list[FloatArray]:
         """The outputs for the pieces of each row, ``(n, 2 + len(AGAINST))``."""
