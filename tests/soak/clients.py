@@ -24,7 +24,8 @@ MOST_OPEN = 2_000
 # The service closes connections that are idle for five seconds. For each request, httpx compares
 # every connection that is idle with all others.
 LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=8, keepalive_expiry=2.0)
-TOLD_FAULTS = 20
+# Of each kind.
+TOLD_FAULTS = 5
 DONE = ("200", "201", "204")
 # Others of the server's errors would say that it failed.
 FINE = frozenset((200, 201, 204, 404, 429, 503))
@@ -155,7 +156,7 @@ class Clients:
     def complain(self, what: str) -> None:
         """Note what must not be."""
         self.answers["bad"] += 1
-        if len(self.bad) < TOLD_FAULTS:
+        if self.bad.count(what[:500]) < TOLD_FAULTS:
             self.bad.append(what[:500])
 
     async def ask(self, method: str, path: str, body: object = None, **more: Any) -> httpx.Response:

@@ -71,7 +71,7 @@ class _Lane:
         self._around = around
         self._taken: Counter[str | None] = Counter()
         self._awaited: set[asyncio.Future[Any]] = set()
-        self._stopped = False
+        self.stopped = False
 
     @property
     def admitted(self) -> int:
@@ -96,6 +96,8 @@ class _Lane:
 
     async def within(self, work: Callable[[], T], end: float) -> T:
         """Run a function in a thread until a time, by the monotonic clock."""
+        if self.stopped:
+            raise problem_of(asyncio.CancelledError())
         stop = Event()
         context = contextvars.copy_context()
         context.run(CURRENT.set, stop)
@@ -103,13 +105,11 @@ class _Lane:
         awaited = asyncio.wrap_future(future)
         self._awaited.add(awaited)
         try:
-            if self._stopped:
-                awaited.cancel()
             return await asyncio.wait_for(awaited, end - monotonic())
         except (TimeoutError, asyncio.TimeoutError):
             raise Problem(504, "time_limit", self._late) from None
         except asyncio.CancelledError as error:
-            if self._stopped:
+            if self.stopped:
                 raise problem_of(error) from None
             raise
         finally:
@@ -118,7 +118,7 @@ class _Lane:
 
     def stop(self) -> None:
         """Wait for no work any more, neither for what runs nor for what is still to come."""
-        self._stopped = True
+        self.stopped = True
         for awaited in list(self._awaited):
             awaited.cancel()
 
@@ -235,6 +235,7 @@ class WorkPool:
     def close(self) -> None:
         """End the threads as soon as their work ends; what still waits is dropped."""
         for lane in self._lanes.values():
+            lane.stopped = True
             lane.threads.shutdown(wait=False, cancel_futures=True)
 
 
