@@ -135,8 +135,11 @@ def run_service(settings: ServiceSettings, started: Callable[[str], None]) -> No
     """
     _log_to_stderr()
     share_memory()
+    app = create_app(settings)
+    # Whoever asks a service that restarts would rather be refused than wait for its models.
+    app.state.services.load()
     listener = _listening(settings.host, settings.port)
-    server = AppServer(create_app(settings))
+    server = AppServer(app)
     port = listener.getsockname()[1]
     shown = f"[{settings.host}]" if ":" in settings.host else settings.host
     # Connections wait until the app has started.

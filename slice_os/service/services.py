@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from threading import Lock
 from typing import Annotated, Any, TypeVar
@@ -13,6 +13,7 @@ from fastapi import Depends, Request
 from slice_os.corpus import Corpus
 from slice_os.encoder.model_folder import ModelCard, made_by
 from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.errors import SliceError
 from slice_os.query.options import HitOptions
 from slice_os.service.asgi.keys import read_keys
 from slice_os.service.asgi.problems import Problem
@@ -186,6 +187,11 @@ class Services:
         if reader:
             return known_to(reader, self.labels.of_all_readers())
         return [answer.label for answer in self.labels.read()]
+
+    def load(self) -> None:
+        """Load the models that most stores need; a request that needs one is told of a fault."""
+        with suppress(SliceError):
+            chosen_verifier(None, self.settings.verifier, self.encoders.default())
 
     def close(self) -> None:
         """Close the stores and end the threads."""
