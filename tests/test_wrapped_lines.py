@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from slice_os import Corpus, Document, SpanEncoder
@@ -184,6 +184,7 @@ PIECES = st.sampled_from(["#", "7", "9" * 5_000, "a", "-\n", "\n", "\f", " ", ">
 
 
 @given(hard_texts(60) | st.lists(PIECES).map("".join))
+@example("> \n> ")
 def test_any_text_is_read(text: str) -> None:
     read = unwrapped(Document("d", text))
     kept = reading_of(text, read.cuts, []).text

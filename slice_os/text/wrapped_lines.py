@@ -110,7 +110,8 @@ class _Lines:
     def __init__(self, document: Document) -> None:
         found = list(_lines(document))
         pages = [line.page for line in found]
-        edges = edge_lines([line.body for line in found], pages) if pages[-1] else set()
+        paged = bool(pages and pages[-1])
+        edges = edge_lines([line.body for line in found], pages) if paged else set()
         self._lines = [line for number, line in enumerate(found) if number not in edges]
         self._text = document.text
         self._in_print = any("page" in segment.fields for segment in document.segments)
