@@ -26,7 +26,13 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from verifier_parts.contrast_rows import ContrastRow, read_rows, write_rows
+from verifier_parts.contrast_rows import (
+    ContrastRow,
+    by_phrase,
+    first_rows,
+    read_rows,
+    write_rows,
+)
 
 from slice_os import Corpus, Document, Hit, SpanEncoder
 from slice_os.query.options import SearchOptions
@@ -75,12 +81,13 @@ def passages(data: Path) -> dict[str, list[str]]:
 
 def phrases(rows: Iterable[ContrastRow], rng: Random) -> list[list[ContrastRow]]:
     """Rows by phrase, of phrases that some span says, in random order."""
-    of_phrase: dict[str, list[ContrastRow]] = defaultdict(list)
-    for row in rows:
+
+    def fits(row: ContrastRow) -> bool:
         lengths = len(row.phrase.split()), len(row.text[row.start : row.end].split())
-        if row.source in (TATOEBA, *OTHERS) and all(words in WORDS for words in lengths):
-            of_phrase[row.phrase].append(row)
-    said = [some for some in of_phrase.values() if any(row.says for row in some)]
+        return row.source in (TATOEBA, *OTHERS) and all(words in WORDS for words in lengths)
+
+    groups = by_phrase(filter(fits, rows)).values()
+    said = [some for some in groups if any(row.says for row in some)]
     rng.shuffle(said)
     everyday = [some for some in said if some[0].source == TATOEBA]
     others = [some for some in said if some[0].source != TATOEBA]
@@ -236,12 +243,8 @@ def main() -> None:
                 del texts[kind]
             made += placed_rows(encoder, some, found, rng)
         print(f"{len(made):,} hits", flush=True)
-    of_phrase: dict[str, list[ContrastRow]] = defaultdict(list)
-    for row in contrasts:
-        of_phrase[row.phrase].append(row)
-    kept: list[ContrastRow] = []
-    for phrase in rng.sample(list(of_phrase), len(of_phrase)):
-        kept += of_phrase[phrase] if len(kept) < options.kept else []
+    groups = list(by_phrase(contrasts).values())
+    kept = first_rows(rng.sample(groups, len(groups)), options.kept)
     write_rows([*kept, *made], options.out)
     print(f"{options.out}: {len(kept):,} contrasts, {len(made):,} hits")
 

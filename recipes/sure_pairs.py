@@ -14,10 +14,9 @@ import csv
 from pathlib import Path
 from random import Random
 
-from verifier_parts.contrast_rows import ContrastRow, read_rows
+from verifier_parts.contrast_rows import HELD, ContrastRow, read_rows
 
 KINDS = ("paraphrase", "intent", "near")
-HELD = ("argkp", "bitext", "fever-claims", "hwu64", "nlupp")
 SURE, LONGEST = 0.9, 25
 
 

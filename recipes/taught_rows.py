@@ -12,14 +12,19 @@ kept. No text of benchmarks/natural is read.
 from __future__ import annotations
 
 import argparse
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 from found_contrasts import TEXTS, hit_row, hits_of, passages, phrases
-from verifier_parts.contrast_rows import ContrastRow, read_rows, write_rows
+from verifier_parts.contrast_rows import (
+    ContrastRow,
+    by_phrase,
+    first_rows,
+    read_rows,
+    write_rows,
+)
 
 from slice_os import Document, SpanEncoder
 from slice_os.verifier.claims import claim_in
@@ -82,16 +87,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=2)
     options = parser.parse_args()
     rng = Random(options.seed)  # noqa: S311
-    of_phrase: dict[str, list[ContrastRow]] = defaultdict(list)
-    for row in read_rows(options.found):
-        of_phrase[row.phrase].append(row)
-    kept: list[ContrastRow] = []
-    order = rng.sample(list(of_phrase), len(of_phrase))
-    order.sort(key=lambda phrase: not any(row.source == "found" for row in of_phrase[phrase]))
-    for phrase in order:
-        kept += of_phrase[phrase] if len(kept) < options.rows else []
-    every = [row for rows in of_phrase.values() for row in rows]
-    hits = unread(options.data, SpanEncoder(), phrases(every, rng), options.hits, rng)
+    rows = list(read_rows(options.found))
+    groups = list(by_phrase(rows).values())
+    order = rng.sample(groups, len(groups))
+    order.sort(key=lambda group: not any(row.source == "found" for row in group))
+    kept = first_rows(order, options.rows)
+    hits = unread(options.data, SpanEncoder(), phrases(rows, rng), options.hits, rng)
     teacher = CrossEncoderVerifier(options.verifier)
     write_rows(taught(teacher, [*kept, *hits]), options.out)
 

@@ -15,7 +15,7 @@ from slice_os.encoder.token_model import pad
 from slice_os.verifier.claims import claim_in
 from slice_os.verifier.cross_encoder import AGAINST, ClaimInputs
 
-from .contrast_rows import ContrastRow
+from .contrast_rows import ContrastRow, by_phrase
 
 _UNKNOWN = -100
 # Groups are shuffled, then sorted by length within so many, then their batches are shuffled.
@@ -60,12 +60,9 @@ class ClaimBatches:
     ) -> None:
         self._inputs = inputs
         self._longest, self._budget, self._seed = max_length, batch_pieces, seed
-        of_phrase: dict[str, list[ContrastRow]] = {}
-        for row in contrasts:
-            of_phrase.setdefault(row.phrase, []).append(row)
         self._groups = [
             rows[first : first + _MOST]
-            for rows in of_phrase.values()
+            for rows in by_phrase(contrasts).values()
             for first in range(0, len(rows), _MOST)
         ]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,9 @@ KINDS = (
     *("paraphrase", "intent", "random", "near"),
     *("negation", "roles", "numbers", "tense", "question", "modality", "antonym"),
 )
+
+# Sets that tell whether far wordings are found: no encoder learns from their rows.
+HELD = ("argkp", "bitext", "fever-claims", "hwu64", "nlupp")
 
 CONTRASTS = DataSource(
     'JSON Lines of {"phrase", "text", "start", "end", "says", "kind", "source"}',
@@ -67,3 +71,21 @@ def read_rows(path: Path) -> Iterator[ContrastRow]:
         known = None if against is None else tuple((first, last) for first, last in against)
         taught = row.values.get("taught")
         yield ContrastRow(row.text("phrase"), text, start, end, says, kind, source, known, taught)
+
+
+def by_phrase(rows: Iterable[ContrastRow]) -> dict[str, list[ContrastRow]]:
+    """Rows by their phrase, in their order."""
+    groups: dict[str, list[ContrastRow]] = defaultdict(list)
+    for row in rows:
+        groups[row.phrase].append(row)
+    return groups
+
+
+def first_rows(groups: Iterable[Sequence[ContrastRow]], count: int) -> list[ContrastRow]:
+    """The rows of the first groups, whole, until there are so many."""
+    kept: list[ContrastRow] = []
+    for rows in groups:
+        if len(kept) >= count:
+            break
+        kept += rows
+    return kept
