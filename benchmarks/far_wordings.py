@@ -27,14 +27,13 @@ import numpy as np
 import torch
 from verifier_calibration import KINDS, auc, natural_hits
 
-from recipes.verifier_parts.contrast_rows import ContrastRow, read_rows
+from recipes.verifier_parts.contrast_rows import HELD, ContrastRow, read_rows
 from slice_os import SpanEncoder
 from slice_os.verifier.bundled import NETWORK
 from slice_os.verifier.claims import claim_in, claim_of
 from slice_os.verifier.cross_encoder import CrossEncoderVerifier
 
 LEARNED = ("paraphrase", "intent", "near", "random")
-HELD = ("argkp", "bitext", "fever-claims", "hwu64", "nlupp")
 SIDES, TARGETS, PENALTIES = (
     ("phrase", "both", "phrase, two layers"),
     ("labels", "network"),
@@ -108,8 +107,9 @@ def learn(pairs: Pairs, targets: np.ndarray, side: str, penalty: float) -> tuple
 
 def natural(encoder: SpanEncoder, data: Path) -> Iterator[tuple[str, Any, Any, np.ndarray]]:
     """Kind, phrases, spans and labels of natural hits, which the bundled encoder found."""
+    finder = SpanEncoder()
     for kind in KINDS:
-        hits = [(claim_of(hit), right) for hit, right in natural_hits(kind, data, SpanEncoder())]
+        hits = [(claim_of(hit), right) for hit, right in natural_hits(kind, data, finder)]
         spans = [encoder.encode_spans(one.text, [(one.start, one.end)])[0] for one, _ in hits]
         phrases = encoder.encode_phrases([one.phrase for one, _ in hits])
         right = np.array([right for _, right in hits], dtype=bool)
@@ -147,12 +147,11 @@ def main() -> None:
         lines.append(line)
 
     tell({"side": "none"}, lambda vectors: vectors, lambda vectors: vectors)
-    if options.encoder:
-        return
-    targets = {"labels": pairs.right.astype(float), "network": pairs.network(rows)}
-    for side, target, penalty in product(SIDES, TARGETS, PENALTIES):
-        maps = learn(pairs, targets[target], side, penalty)
-        tell({"side": side, "target": target, "penalty": penalty}, *maps)
+    if not options.encoder:
+        targets = {"labels": pairs.right.astype(float), "network": pairs.network(rows)}
+        for side, target, penalty in product(SIDES, TARGETS, PENALTIES):
+            maps = learn(pairs, targets[target], side, penalty)
+            tell({"side": side, "target": target, "penalty": penalty}, *maps)
     if options.out:
         options.out.write_text(json.dumps(lines, indent=1) + "\n")
 
