@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +34,10 @@ BODY = {"phrases": "cancel my plan"}
 
 @contextmanager
 def blocked(
-    settings: ServiceSettings, monkeypatch: pytest.MonkeyPatch, **limits: Any
+    settings: ServiceSettings, monkeypatch: pytest.MonkeyPatch, rush: float = inf, **limits: Any
 ) -> Iterator[tuple[str, threading.Event, list[int]]]:
     """A server whose searches wait for an event; its address, the event, and the searches begun."""
+    monkeypatch.setattr(work, "_RUSH_SECONDS", rush)
     app = create_app(replace(settings, limits=replace(settings.limits, **limits)))
     release, begun = threading.Event(), []
 
@@ -239,9 +241,9 @@ def test_phrases_that_come_together_do_not_disturb_each_other(
 def test_in_a_rush_nobody_waits_for_long(
     settings: ServiceSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(work, "_RUSH_SECONDS", 0)
+    limits = {"workers": 1, "wait_seconds": 0.05}
     with (
-        blocked(settings, monkeypatch, workers=1, wait_seconds=0.05) as (address, release, begun),
+        blocked(settings, monkeypatch, rush=0, **limits) as (address, release, begun),
         ThreadPoolExecutor(2) as threads,
     ):
         asked = [threads.submit(httpx.post, f"{address}/search", json=BODY, timeout=60)]

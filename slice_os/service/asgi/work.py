@@ -22,9 +22,9 @@ T = TypeVar("T")
 
 # Requests wait for long only in a rush that passes: in these seconds no thread was free, and in
 # those before nobody was refused.
-_RUSH_SECONDS, _CALM_SECONDS = 5.0, 30.0
+_RUSH_SECONDS, _CALM_SECONDS = 2.0, 30.0
 # Otherwise so many at most wait for each thread.
-_TURNS = 2.0
+_TURNS = 1.0
 # The weight of the latest piece of work in what one takes.
 _LATEST = 0.1
 # A stream passes on what it has after so many items, or so many seconds.
