@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import resource
 import subprocess
@@ -19,6 +20,9 @@ from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
 from slice_os import SpanEncoder
+from slice_os.cli import main
+
+from .command_line import Outcome, Run
 
 DEMO = Path(__file__).parents[1] / "demo"
 MOST_CPU_SECONDS = 5.0
@@ -32,6 +36,20 @@ settings.load_profile("unhurried")
 def encoder() -> SpanEncoder:
     """The bundled model; on two threads, if no other worker needs them."""
     return SpanEncoder(threads=1 if "PYTEST_XDIST_WORKER" in os.environ else 2)
+
+
+@pytest.fixture
+def command_line(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Runs the command line in this process; ``typed`` is its standard input."""
+
+    def run(*arguments: object, typed: str = "") -> Outcome:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(typed.encode())))
+        with pytest.raises(SystemExit) as ended:
+            main([str(argument) for argument in arguments])
+        sys.stdout.flush()
+        return Outcome(int(ended.value.code or 0), *capfd.readouterr())
+
+    return run
 
 
 @pytest.fixture(scope="session")

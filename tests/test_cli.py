@@ -10,8 +10,6 @@ import sys
 import time
 import zipfile
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,40 +17,20 @@ import orjson
 import pytest
 
 from slice_os import Corpus, Document, SpanEncoder
-from slice_os.cli import main
 from slice_os.cli.commands import PLACES
+
+from .command_line import Outcome, Run
 
 REPOSITORY = Path(__file__).parents[1]
 COMMAND = [sys.executable, "-c", "from slice_os.cli import main; main()"]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(REPOSITORY), "PYTHONUNBUFFERED": "1"}
 
 
-@dataclass(frozen=True)
-class Outcome:
-    status: int
-    out: str
-    err: str
-
-    def hits(self) -> list[dict[str, Any]]:
-        return [orjson.loads(line) for line in self.out.splitlines()]
-
-
-Run = Callable[..., Outcome]
-
-
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command_line: Run) -> Run:
     """Runs the command line in an empty folder."""
     monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> Outcome:
-        with pytest.raises(SystemExit) as ended:
-            main(arguments)
-        sys.stdout.flush()
-        out, err = capfd.readouterr()
-        return Outcome(int(ended.value.code or 0), out, err)
-
-    return call
+    return command_line
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +69,7 @@ class TestIngest:
         assert (first.status, first.err, again.status, again.err) == (0, "", 0, "")
         assert orjson.loads(first.out)["documents"] == 1
         assert orjson.loads(again.out)["sources_unchanged"] == 1
-        (hit,) = run("search", "cancel my plan", "--store", "s").hits()
+        (hit,) = run("search", "cancel my plan", "--store", "s").rows()
         assert (hit["doc_id"], hit["passage"]["text"]) == ("1", "End my plan.")
 
     def test_reports_file_and_line_of_bad_records(self, run: Run) -> None:
@@ -121,8 +99,8 @@ class TestIngest:
         reading += ["--encoding", "cp1252", "--delimiter", ";", "--language", "de"]
         run("ingest", "calls.csv", "--store", "s", *reading)
         asked = ["-p", "please cancel my order", "--threshold", "0.9"]
-        (mined,) = run("mine", *asked, "--store", "s").hits()
-        (scanned,) = run("scan", "calls.csv", *asked, *reading).hits()
+        (mined,) = run("mine", *asked, "--store", "s").rows()
+        (scanned,) = run("scan", "calls.csv", *asked, *reading).rows()
         assert (scanned["doc_id"], scanned["text"]) == ("a", "Please cancel my order")
         for name in ("doc_id", "start", "end", "text"):
             assert scanned[name] == mined[name]
@@ -230,7 +208,7 @@ class TestSearching:
     def test_prints_a_json_object_per_hit(self, run: Run, store: str) -> None:
         outcome = run("search", "cancel the contract at will", "--store", store)
         assert (outcome.status, outcome.err) == (0, "")
-        hits = outcome.hits()
+        hits = outcome.rows()
         assert len(hits) == 10
         with Corpus(store) as corpus:
             for hit in hits:
@@ -267,7 +245,7 @@ class TestSearching:
     def test_pages_together_are_the_whole_ranking(self, run: Run, store: str, fusion: str) -> None:
         def page(offset: int, top_k: int) -> list[dict[str, Any]]:
             wanted = ["--offset", str(offset), "--top-k", str(top_k), "--fusion", fusion]
-            return run("search", "end the agreement", "--store", store, *wanted).hits()
+            return run("search", "end the agreement", "--store", store, *wanted).rows()
 
         everything = page(0, 100)
         paged = [hit for offset in range(0, 18, 3) for hit in page(offset, 3)]
@@ -277,7 +255,7 @@ class TestSearching:
 
     def test_a_passage_may_have_several_hits(self, run: Run, store: str) -> None:
         ask = ("search", "Dogs bark", "--store", store, "-k", "200", "--threshold", "0.6")
-        one, three = (run(*ask, "--per-passage", most).hits() for most in ("1", "3"))
+        one, three = (run(*ask, "--per-passage", most).rows() for most in ("1", "3"))
         assert max(Counter(h["passage"]["text"] for h in one).values()) == 1
         assert max(Counter(h["passage"]["text"] for h in three).values()) == 3
         told = run(*ask, "--per-passage", "2", "--fusion", "rrf")
@@ -289,28 +267,28 @@ class TestSearching:
 
     def test_filters_and_thresholds(self, run: Run, store: str) -> None:
         ask = ("search", "end this agreement at any time", "--store", store, "-k", "50")
-        assert {h["doc_id"] for h in run(*ask, "--filter", "lang=de").hits()} == {"de"}
-        both = run(*ask, "--filter", "lang=en", "--filter", "n=3", "--filter", "n=5").hits()
+        assert {h["doc_id"] for h in run(*ask, "--filter", "lang=de").rows()} == {"de"}
+        both = run(*ask, "--filter", "lang=en", "--filter", "n=3", "--filter", "n=5").rows()
         assert {h["doc_id"] for h in both} == {"same 3", "same 5"}
         told = run(*ask, "--filter", "lang=fr")
         assert (told.status, told.out) == (0, "")
         assert told.err == (
             f"slice-os: {store}: no passage has lang 'fr'; there are 'en', 'de', 'mix'\n"
         )
-        some = run(*ask, "--filter", "n >= 2", "--filter", "n<5", "--filter", "n!=3").hits()
+        some = run(*ask, "--filter", "n >= 2", "--filter", "n<5", "--filter", "n!=3").rows()
         assert {h["doc_id"] for h in some} == {"same 2", "same 4"}
-        assert {h["doc_id"] for h in run(*ask, "--filter", "lang in DE, mix").hits()} == {
+        assert {h["doc_id"] for h in run(*ask, "--filter", "lang in DE, mix").rows()} == {
             "de",
             "emoji",
         }
-        everything = run(*ask).hits()
-        above = run(*ask, "--threshold", "0.7").hits()
+        everything = run(*ask).rows()
+        above = run(*ask, "--threshold", "0.7").rows()
         assert above == [hit for hit in everything if hit["cosine"] >= 0.7]
         assert 0 < len(above) < len(everything)
 
     def test_several_phrases_are_alternatives(self, run: Run, store: str) -> None:
         ask = ("search", "end this agreement", "-p", "Dogs bark", "--store", store, "-k", "50")
-        hits = run(*ask).hits()
+        hits = run(*ask).rows()
         assert {hit["phrase"] for hit in hits} == {"end this agreement", "Dogs bark"}
         heads = [line for line in run(*ask, "--text").out.splitlines() if "  cosine " in line]
         for head, hit in zip(heads, hits, strict=True):
@@ -318,24 +296,24 @@ class TestSearching:
 
     def test_mines_every_hit_by_document_without_overlaps(self, run: Run, store: str) -> None:
         outcome = run("mine", "-p", "Dogs bark", "-p", "nice weather", "--store", store)
-        hits = [hit for hit in outcome.hits() if hit["phrase"] == "Dogs bark"]
+        hits = [hit for hit in outcome.rows() if hit["phrase"] == "Dogs bark"]
         assert len([hit for hit in hits if hit["text"] == "Dogs bark"]) > 30
         places = [(hit["start"], hit["end"]) for hit in hits]
         assert all(before[1] <= after[0] for before, after in itertools.pairwise(places))
-        assert all(hit["cosine"] >= 0.6 for hit in outcome.hits())
+        assert all(hit["cosine"] >= 0.6 for hit in outcome.rows())
 
     def test_mining_and_scanning_agree(self, run: Run, store: str) -> None:
         with Corpus(store) as corpus:
             Path("long.txt").write_text(corpus.text("long"))
         asked = ["-p", "agreement", "--threshold", "0.55"]
-        mined = [h for h in run("mine", *asked, "--store", store).hits() if h["doc_id"] == "long"]
-        scanned = run("scan", "long.txt", *asked).hits()
+        mined = [h for h in run("mine", *asked, "--store", store).rows() if h["doc_id"] == "long"]
+        scanned = run("scan", "long.txt", *asked).rows()
         assert [(h["start"], h["end"]) for h in mined] == [(h["start"], h["end"]) for h in scanned]
         for one, other in zip(mined, scanned, strict=True):
             assert one["cosine"] == pytest.approx(other["cosine"], abs=0.01)
 
     def test_unicode_is_printed_unchanged(self, run: Run, store: str) -> None:
-        hit = run("search", "取消", "--store", store, "-k", "1").hits()[0]
+        hit = run("search", "取消", "--store", store, "-k", "1").rows()[0]
         assert hit["doc_id"] == "emoji"
         assert "👩‍👩‍👧‍👦" in hit["passage"]["text"]
         text = run("search", "取消", "--store", store, "-k", "1", "--text").out
@@ -356,7 +334,7 @@ class TestSearching:
         self, run: Run, store: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("SLICE_OS_STORE", store)
-        assert len(run("search", "dogs", "-k", "1").hits()) == 1
+        assert len(run("search", "dogs", "-k", "1").rows()) == 1
 
     @pytest.mark.parametrize(
         ("arguments", "status", "message"),
@@ -420,7 +398,7 @@ class TestSearching:
         Path("b.txt").write_bytes(b"\xff")
         outcome = run("scan", "a.jsonl", "b.txt", "-p", "stop", "--threshold", "0.9")
         assert outcome.status == 1
-        assert [hit["text"] for hit in outcome.hits()] == ["stop"]
+        assert [hit["text"] for hit in outcome.rows()] == ["stop"]
         assert [line.split(": ")[1] for line in outcome.err.splitlines()] == [
             "a.jsonl:1",
             "b.txt:1",

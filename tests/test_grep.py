@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import orjson
 import pytest
 
 from slice_os import Corpus, Document, InputError, Segment, SpanEncoder
-from slice_os.cli import main
 from slice_os.hits.hit import Context, Hit
 from slice_os.search.around import units_in, with_around
+
+from .command_line import Run
 
 CANCEL = ("-p", "I want to cancel my subscription")
 SAID = [
@@ -24,8 +22,6 @@ SAID = [
     "And also please end my subscription for the phone.",
     "Goodbye.",
 ]
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 def conversation(doc_id: str, said: list[str]) -> Document:
@@ -57,20 +53,9 @@ def store(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory) -> str
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command_line: Run) -> Run:
     monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(arguments)
-        sys.stdout.flush()
-        return (int(ended.value.code or 0), *capfd.readouterr())
-
-    return call
-
-
-def rows(out: str) -> list[dict[str, Any]]:
-    return [orjson.loads(line) for line in out.splitlines()]
+    return command_line
 
 
 def test_documents_with_without_and_how_many(run: Run, store: str) -> None:
@@ -78,9 +63,9 @@ def test_documents_with_without_and_how_many(run: Run, store: str) -> None:
     assert run(*mine, "-l", "--text") == (0, "call\nnote\n", "")
     status, counted, _ = run(*mine, "-c", "--text")
     assert (status, counted) == (0, "call:2\nempty:0\nnear:0\nnote:1\nweather:0\n")
-    assert rows(run(*mine, "-c", "-m", "1")[1])[0] == {"doc_id": "call", "hits": 1}
+    assert run(*mine, "-c", "-m", "1").rows()[0] == {"doc_id": "call", "hits": 1}
     _, listed, _ = run(*mine, "-L")
-    empty, near, weather = rows(listed)
+    empty, near, weather = map(orjson.loads, listed.splitlines())
     assert empty == {"doc_id": "empty"}
     assert [near["doc_id"], weather["doc_id"]] == ["near", "weather"]
     for row, document in zip((near, weather), OTHERS, strict=False):
@@ -100,13 +85,13 @@ def test_python_lists_what_the_command_lists(run: Run, store: str) -> None:
     with Corpus(store) as corpus:
         for listing, flag in flags.items():
             listed = [one.to_dict() for one in corpus.list_documents(phrase, listing)]
-            assert listed == rows(run(*mine, flag)[1])
+            assert listed == run(*mine, flag).rows()
         listed = [one.to_dict() for one in corpus.list_documents(phrase, "counts", where=chats)]
-        assert listed == rows(run(*mine, "-c", "--filter", "kind=chat")[1])
+        assert listed == run(*mine, "-c", "--filter", "kind=chat").rows()
         first = next(corpus.list_documents(phrase, "counts", max_count=1))
         assert (first.doc_id, first.hits) == ("call", 1)
         hits = corpus.around(corpus.mine(phrase), before=1, after=2)
-        assert [hit.to_dict() for hit in hits] == rows(run(*mine, "-B", "1", "-A", "2")[1])
+        assert [hit.to_dict() for hit in hits] == run(*mine, "-B", "1", "-A", "2").rows()
         with pytest.raises(InputError, match="there are with, without, counts"):
             list(corpus.list_documents(phrase, "withot"))
 
@@ -116,7 +101,7 @@ def test_topics_have_the_same_habits(run: Run, store: str) -> None:
     Path("sun.toml").write_text('phrases = ["it is a lovely day"]\nthreshold = 0.99\n')
     mine = ("mine", "--topics", "cancel.toml", "--topics", "sun.toml", "--store", store)
     assert run(*mine, "-l", "--text") == (0, "call\nnote\n", "")
-    listed = {row["doc_id"]: row.get("nearest") for row in rows(run(*mine, "-L")[1])}
+    listed = {row["doc_id"]: row.get("nearest") for row in run(*mine, "-L").rows()}
     assert list(listed) == ["empty", "near", "weather"]
     assert [near and near["topic"] for near in listed.values()] == [None, "cancel", "sun"]
     assert run(*mine, "-m", "1", "--counts", "topic", "--text")[1].split()[:2] == ["2", "hits"]
@@ -134,7 +119,7 @@ def test_turns_or_sentences_around_hits(run: Run, store: str) -> None:
     ]
     Path("notes.jsonl").write_bytes(b"\n".join(map(orjson.dumps, lines)))
     mine = ("mine", *CANCEL, "--store", store)
-    found = rows(run(*mine, "-m", "1", "-B", "1", "-A", "2")[1])
+    found = run(*mine, "-m", "1", "-B", "1", "-A", "2").rows()
     assert [hit["passage"]["text"] for hit in found] == [
         "\n".join(SAID[:4]),
         NOTE.text,
@@ -143,7 +128,7 @@ def test_turns_or_sentences_around_hits(run: Run, store: str) -> None:
         text, passage = documents[hit["doc_id"]].text, hit["passage"]
         assert text[hit["start"] : hit["end"]] == hit["text"]
         assert text[passage["start"] : passage["end"]] == passage["text"]
-    scanned = rows(run("scan", "notes.jsonl", *CANCEL, "-C", "9", "--order", "score")[1])
+    scanned = run("scan", "notes.jsonl", *CANCEL, "-C", "9", "--order", "score").rows()
     assert [hit["passage"]["text"] for hit in scanned] == [line["text"] for line in lines]
     _, told, _ = run(*mine, "-m", "1", "-C", "1", "--text")
     assert f"     {SAID[0]}\n     >>Hi, I'd like to cancel my subscription<<.\n     Sure.\n" in told

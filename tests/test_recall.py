@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +10,13 @@ import orjson
 import pytest
 
 from slice_os import Corpus, Document, InputError, SpanEncoder
-from slice_os.cli import main
 from slice_os.topics import Topic
 from slice_os.topics.labels import Label
 from slice_os.topics.recall import Stratum, allocated, estimate
 from slice_os.topics.sampling import sample
 from slice_os.topics.table import topic_text
+
+from .command_line import Run
 
 CANCEL = Topic("cancel", ("I want to cancel my subscription", "please end my plan"))
 RUNS, CUT = 1_000, 0.85
@@ -109,18 +109,12 @@ def test_a_topic_with_a_threshold(corpus: Corpus) -> None:
 def test_on_the_command_line(
     corpus: Corpus,
     tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    command_line: Run,
 ) -> None:
     path = tmp_path / "cancel.toml"
     path.write_text(topic_text(CANCEL))
-    command = ["estimate", str(path), "--store", str(corpus.store.folder), "--size", "30"]
-
-    def run(*options: str, typed: str = "") -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
-        with pytest.raises(SystemExit) as ended:
-            main([*command, "--work", str(tmp_path), *options])
-        return int(ended.value.code or 0), *capfd.readouterr()
+    place = ["--store", str(corpus.store.folder), "--work", str(tmp_path)]
+    run = partial(command_line, "estimate", path, *place, "--size", "30")
 
     status, out, told = run()
     asked = [orjson.loads(line) for line in out.splitlines()]

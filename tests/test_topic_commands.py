@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import io
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import orjson
 import pytest
 
 from slice_os import Corpus, Document, SpanEncoder
-from slice_os.cli import main
 from slice_os.hits.labelled import labelled_rows
 from slice_os.topics import mine_topics, read_topic, read_topics
 from slice_os.topics.labels import Label, read_labels
+
+from .command_line import Outcome, Run
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "topics"
 DEMO = Path(__file__).parents[1] / "demo"
@@ -29,35 +25,13 @@ must_not_match = ["the weather is nice"]
 """
 
 
-@dataclass(frozen=True)
-class Outcome:
-    status: int
-    out: str
-    err: str
-
-    def rows(self) -> list[dict[str, Any]]:
-        return [orjson.loads(line) for line in self.out.splitlines()]
-
-
-Run = Callable[..., Outcome]
-
-
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command_line: Run) -> Run:
     """Runs the command line in a folder with a topic and a store."""
     monkeypatch.chdir(tmp_path)
     Path("topics").mkdir()
     Path("topics/cancel.toml").write_text(CANCEL)
-
-    def call(*arguments: str, typed: str = "") -> Outcome:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(typed.encode())))
-        with pytest.raises(SystemExit) as ended:
-            main(arguments)
-        sys.stdout.flush()
-        out, err = capfd.readouterr()
-        return Outcome(int(ended.value.code or 0), out, err)
-
-    return call
+    return command_line
 
 
 @pytest.fixture

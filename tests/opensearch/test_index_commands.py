@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,39 +11,20 @@ import pytest
 from opensearchpy import OpenSearch
 
 from slice_os import Corpus, Document, SpanEncoder, StoreError
-from slice_os.cli import main
 from slice_os.stores.opensearch.schema.records import passage_key
 from slice_os.stores.opensearch.server.connection import IndexHandle
 from slice_os.stores.opensearch.versions.manage import reindex
 
+from ..command_line import Run
 from .texts import dialogues, index_of, write_dialogues
 
 COUNT = 12
 PHRASES = ["please change my seat", "I lost my card", "thank you for your help"]
 
 
-@dataclass(frozen=True)
-class Done:
-    status: int
-    out: str
-    err: str
-
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Run = Callable[..., Done]
-
-
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def run(*arguments: object) -> Done:
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return Done(int(ended.value.code or 0), captured.out, captured.err)
-
-    return run
+def run(command_line: Run) -> Run:
+    return command_line
 
 
 @pytest.fixture
