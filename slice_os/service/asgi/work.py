@@ -155,8 +155,8 @@ class WorkPool:
     def __init__(self, limits: Limits) -> None:
         late = "the time for an answer is over; narrow the request, or ask for less"
         cut = (
-            "the time for writing is over; documents that were complete by then are stored, the "
-            "others as they were before: send these again, fewer or shorter ones at a time"
+            "the time for writing is over; documents that were complete by then are stored: send "
+            "the others again, fewer or shorter ones at a time"
         )
         workers, half = limits.workers, max(1, limits.workers // 2)
         usual = workers + limits.waiting
