@@ -216,7 +216,7 @@ def test_a_write_that_is_cut_off_is_told_and_leaves_nothing_half(
         text = "".join(f"Either party may end agreement number {n}. " for n in range(40_000))
         answer = client.post("/documents", json={"documents": [{"id": "long", "text": text}]})
         assert answer.status_code == 504
-        assert "the others as they were before" in answer.json()["error"]["message"]
+        assert "send the others again" in answer.json()["error"]["message"]
         store = client.app.state.services.stores.get().store
         with client.app.state.services.stores.writing():  # the work has ended
             assert client.get("/documents/long").json()["text"] == "As it was before."
