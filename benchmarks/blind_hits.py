@@ -1,21 +1,26 @@
 """Measure the probability of hits over kinds of text that nothing was fitted to.
 
-    python benchmarks/blind_hits.py --data ../shared/data [--verifier NAME ...]
+    python benchmarks/blind_hits.py --data ../shared/data [--verifier NAME ...] [--kind NAME ...]
 
-The labelled hits of debates, support, issues and reviews in benchmarks/natural; those left open are
-left out. Prints and saves measures of the cosine's probability and of each verifier's.
+The labelled hits of debates, support, issues and reviews in benchmarks/natural, or of other kinds;
+those left open are left out. Prints and saves measures of the cosine's probability and of each
+verifier's, and for each verifier how many hits each band has, and the share of them that is right,
+and how many of the right hits have reasons against them. Other kinds are printed alone.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from verifier_calibration import measures, natural_hits
 
 from slice_os import SpanEncoder
+from slice_os.hits.bands import band_of
 from slice_os.verifier.claims import claim_of
 from slice_os.verifier.registry import DEFAULT, find_verifier
 
@@ -28,12 +33,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--verifier", action="append", help=f"repeatable; {DEFAULT} and wording")
+    parser.add_argument("--kind", action="append", help="repeatable; such as contracts")
     chosen = parser.parse_args()
     encoder = SpanEncoder()
     names = chosen.verifier or ["wording", DEFAULT]
     found: dict[str, list[float]] = {name: [] for name in ("cosine", *names)}
+    reasons = Counter[str]()
     right: list[bool] = []
-    for kind in BLIND:
+    for kind in chosen.kind or BLIND:
         hits = list(natural_hits(kind, chosen.data, encoder))
         claims = [claim_of(hit) for hit, _ in hits]
         right += [says for _, says in hits]
@@ -41,11 +48,24 @@ def main() -> None:
         for name in names:
             verdicts = find_verifier(name, encoder).check(claims)
             found[name] += [verdict.probability for verdict in verdicts]
+            told = zip(verdicts, hits, strict=True)
+            reasons[name] += sum(bool(verdict.reasons) and says for verdict, (_, says) in told)
     labels = np.array(right, dtype=np.float64)
     result: dict[str, object] = {"hits": len(right), "right": sum(right)}
-    result |= {name: measures(np.array(values), labels) for name, values in found.items()}
+    for name, values in found.items():
+        one = {**measures(np.array(values), labels), "bands": banded(values, right)}
+        result[name] = {**one, "right_with_reasons": reasons[name]} if name in names else one
     print(json.dumps(result, indent=1))
-    RESULT.write_text(json.dumps(result, indent=1) + "\n")
+    if not chosen.kind:
+        RESULT.write_text(json.dumps(result, indent=1) + "\n")
+
+
+def banded(values: Sequence[float], right: Sequence[bool]) -> dict[str, tuple[int, float]]:
+    """The number of hits in each band, and the share of them that is right."""
+    bands: defaultdict[str, list[bool]] = defaultdict(list)
+    for value, says in zip(values, right, strict=True):
+        bands[band_of(value)].append(says)
+    return {band: (len(says), round(sum(says) / len(says), 3)) for band, says in bands.items()}
 
 
 if __name__ == "__main__":

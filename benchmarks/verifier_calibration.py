@@ -17,9 +17,10 @@ contrasts that recipes/contrasts.py made, so that a high cosine does not make up
 --write, the weights that are fitted without meetings become the bundled ones: QMSum is there for
 evaluation alone.
 
-Both: the log-odds of the wording and of the bundled network, which has seen none of these hits, are
-weighed by logistic regression on the natural hits of the other kinds and on contrasts, and then
-scaled to these hits; the weights in slice_os/verifier/bundled.py are those without meetings.
+Both: the log-odds of the wording and of the bundled network, which has seen none of these hits, but
+others over dialogues, contracts and web texts (recipes/found_contrasts.py), are weighed by logistic
+regression on the natural hits of the other kinds and on contrasts, and then scaled to these hits;
+the weights in slice_os/verifier/bundled.py are those without meetings.
 """
 
 from __future__ import annotations
@@ -187,9 +188,9 @@ def weighed(
 ) -> tuple[float, float, float]:
     """Weights of the log-odds of network and wording, and a constant.
 
-    Each set of hits weighs as much as the contrasts; then the sum is scaled to the hits alone.
+    Each set of hits weighs twice as much as the contrasts; then the sum is scaled to the hits.
     """
-    sets = [(part.both(weights), part.claims.right) for part in (*hits, pairs)]
+    sets = [(part.both(weights), part.claims.right) for part in (*hits, *hits, pairs)]
     first = _logistic_regression(sets)[:2]
     summed = [
         (np.column_stack([columns[:, :2] @ first, columns[:, 2]]), right)

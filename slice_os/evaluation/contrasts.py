@@ -61,6 +61,7 @@ def _marked(row: DataRow, name: str) -> Claim:
 
 COSINE, PROBABILITY = "cosine", "probability"
 ALL = "all"
+LIKELY = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,8 @@ MEASURES: tuple[Measure[PairScores], ...] = (
     Measure("pairs", lambda one: len(one.says)),
     averaged("accuracy", lambda one: one.right, interval=True),
     Measure("auc", auc),
+    averaged("says_likely", lambda one: (one.says >= LIKELY).astype(float)),
+    averaged("contrast_likely", lambda one: (one.contrast >= LIKELY).astype(float)),
 )
 
 
@@ -118,7 +121,9 @@ def run(
         {"verifiers": list(verifiers)},
         (
             "accuracy: share of the pairs in which the span that says the phrase has the higher "
-            "score; auc: the same over all spans of that kind, also of different pairs.",
+            "score; auc: the same over all spans of that kind, also of different pairs; "
+            "says_likely, contrast_likely: share of the spans that say the phrase, and of the "
+            "others, with a score of .5 or more.",
         ),
         main=("accuracy", "auc"),
     )

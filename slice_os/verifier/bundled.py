@@ -18,7 +18,7 @@ NETWORK = Path(__file__).parents[1] / "models" / "slice-verify"
 
 # Weights of the log-odds of the network and of the wording, and a constant: logistic regression on
 # labelled hits and on contrasts, by benchmarks/verifier_calibration.py.
-WEIGHTS = (0.47, 0.76, -1.06)
+WEIGHTS = (0.37, 0.64, -0.31)
 # Below this probability by the wording, no answer of the network makes a hit likely. It is not
 # asked then, and taken for rather against the hit.
 CLEAR = 0.05
