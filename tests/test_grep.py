@@ -38,7 +38,7 @@ NOTE = Document(
     "note", "The e\u0301tude is nice. Please cancel my subscription. Dogs bark. Cats too."
 )
 OTHERS = [
-    Document("near", "I cannot pay for my subscription this month.", {"kind": "chat"}),
+    Document("near", "My subscription costs ten euros a month.", {"kind": "chat"}),
     Document("weather", "The weather is nice today.", {"kind": "chat"}),
     Document("empty", " \n"),
 ]
@@ -75,7 +75,7 @@ def test_documents_with_without_and_how_many(run: Run, store: str) -> None:
     assert near["nearest"]["cosine"] > weather["nearest"]["cosine"]
     _, told, _ = run(*mine, "-L", "--text", "--filter", "kind=chat")
     assert [line.split("  ")[0] for line in told.splitlines()] == ["near", "weather"]
-    assert "my subscription this month” (0-43, cosine 0.6" in told
+    assert "ten euros a month” (0-39, cosine 0.6" in told
 
 
 def test_python_lists_what_the_command_lists(run: Run, store: str) -> None:

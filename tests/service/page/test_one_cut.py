@@ -20,10 +20,11 @@ from slice_os.topics import Topic, mine_topics
 from slice_os.topics.changes import difference
 from slice_os.topics.labels import Label
 from slice_os.topics.work import Work
+from tests.command_line import Run
 from tests.service.conftest import Server, served
 from tests.service.page.conftest import OpenPage, search_fragment
 from tests.service.page.test_curation import asked
-from tests.test_cli import Run, run  # noqa: F401  a fixture
+from tests.test_cli import run  # noqa: F401  a fixture
 
 PHRASE = "I want to cancel my subscription"
 TOPIC = {"name": "leaves", "phrases": [PHRASE, "the contract renews by itself"]}
@@ -70,7 +71,7 @@ def test_every_door_gives_the_same_hits(
     with Corpus(page_store, encoder) as corpus:
         if kind == "phrase":
             python = [hit.to_dict() for hit in corpus.mine(PHRASE)]
-            said = run("mine", "-p", PHRASE, "--store", store).hits()
+            said = run("mine", "-p", PHRASE, "--store", store).rows()
             body: dict[str, Any] = {"phrases": PHRASE}
             model = of_model(corpus, work.folder, phrases=[PHRASE])
             page = open_page(search_fragment(PHRASE, most="every", collapse="no"))
@@ -87,7 +88,7 @@ def test_every_door_gives_the_same_hits(
                 hit.to_dict() for hit in mine_topics(corpus, work.known_topics(), labels=())
             ) - {(rejected.doc_id, rejected.start, rejected.end)}
             place = ("--topics", str(work.topics), "--work", str(work.folder))
-            said = run("mine", *place, "--store", store).hits()
+            said = run("mine", *place, "--store", store).rows()
             body = {"topics": ["leaves"]}
             model = of_model(corpus, work.folder, topic="leaves")
             page = open_page("#topics")
