@@ -48,18 +48,23 @@ class NodeError(Exception):
     """A node that did not start; the message has the end of its log."""
 
 
+# Ports are given before anybody listens there.
+_GIVEN: set[int] = set()
+
+
 def free_port() -> int:
     """A free port of this machine.
 
     It lies below the range that systems take for outgoing connections, so that none of those
     takes it while a node is stopped.
     """
-    for port in random.sample(range(20_000, 32_000), 100):
+    for port in random.sample(sorted(set(range(20_000, 32_000)) - _GIVEN), 100):
         with socket.socket() as probe:
             try:
                 probe.bind((_HOST, port))
             except OSError:
                 continue
+            _GIVEN.add(port)
             return port
     raise NodeError("no free port between 20000 and 32000")
 
