@@ -49,8 +49,9 @@ RESTARTS = (0.04, 0.08, 0.12, 0.16)
 NODE_RESTART = 0.2
 MEASURED = ("rss_mb", "handles", "threads")
 LIMIT = 5.0
-# With several, the first one is for the clients alone.
 CORES = sorted(os.sched_getaffinity(0))
+# With several cores, the first one is for the clients alone.
+CLIENTS_CORES, SERVICE_CORES = CORES[:1], CORES[1:] or CORES
 OTHERS = ("late", "mine", "mine_topics", "write", "label", "show")
 
 
@@ -68,7 +69,7 @@ def on(cores: Iterable[int]) -> Iterator[None]:
 def restarted(node: Node) -> None:
     """Kill a node, and start it again."""
     node.kill()
-    with on(CORES[1:] or CORES):
+    with on(SERVICE_CORES):
         node.start()
 
 
@@ -96,7 +97,7 @@ class Served:
 
     def start(self) -> None:
         """Start it, and wait until it has searched."""
-        with on(CORES[1:] or CORES):
+        with on(SERVICE_CORES):
             self._server = self._stack.enter_context(served(*self._arguments))
         # Its many threads would leave the clients no time on the same cores.
         os.setpriority(os.PRIO_PROCESS, self._server.process.pid, min(19, os.nice(0) + 5))
@@ -248,7 +249,7 @@ def noted(clients: Clients) -> Iterator[None]:
 def place(where: str) -> Iterator[tuple[str, Path, Node | None]]:
     """An empty store in a folder, or an index of a node."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        with on(CORES[1:] or CORES):
+        with on(SERVICE_CORES):
             node = None if where == "local" else stack.enter_context(running_node())
         location = str(Path(folder, "store")) if node is None else f"{node.url}/everything"
         with Corpus(location, SpanEncoder()) as corpus:
@@ -283,7 +284,7 @@ def main() -> None:
         picture(report, chosen.picture)
     if not chosen.on:
         return
-    with on(CORES[:1]), place(chosen.on) as (location, work, node):
+    with on(CLIENTS_CORES), place(chosen.on) as (location, work, node):
         found = asyncio.run(hour(location, work, chosen.minutes, chosen.seed, node))
     report[chosen.on] = {"minutes": chosen.minutes, "cores": len(CORES), **found}
     tell(report, chosen.out)
