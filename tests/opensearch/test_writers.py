@@ -14,6 +14,7 @@ from slice_os.ingest.passages import encode_documents
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.opensearch.loading import lease
 from slice_os.stores.opensearch.loading.loading import find_faults
+from slice_os.stores.opensearch.loading.writer import OpenSearchWriter
 from slice_os.stores.opensearch.server.connection import IndexHandle
 from slice_os.stores.opensearch.store import OpenSearchStore
 from slice_os.stores.protocol import WHOLE
@@ -54,31 +55,49 @@ def test_the_first_error_is_the_one_that_is_raised(
 
 
 @pytest.mark.usefixtures("small_requests")
-def test_the_next_load_deletes_what_an_error_left_behind(
-    opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_load_that_fails_leaves_the_former_version(
+    opensearch: OpenSearch,
+    opensearch_url: str,
+    index_name: str,
+    encoder: SpanEncoder,
+    monkeypatch: pytest.MonkeyPatch,
+    answers: bool,
 ) -> None:
+    former = Document("cut", "A former version. " * 100)
     (part,) = encode_documents([Document("cut", "Please cancel my order. " * 400)], encoder)
-    assert len(part.passages) > 10
+    half = part.passages[:-1]
+    assert len(half) > 10
 
     def fail(corpus: Corpus) -> None:
         with corpus.store.writer() as writer:
-            writer.write(DocumentPart(part.document, part.passages[:-1], last=False))
+            writer.write(DocumentPart(part.document, half, last=False))
             writer.flush()
+            if not answers:
+                monkeypatch.setattr(OpenSearchWriter, "unfinished", refuse)
             raise ZeroDivisionError
 
+    def refuse(_: OpenSearchWriter) -> None:
+        raise StoreError("the node is away")
+
     with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
-        corpus.add([*documents(2), Document("cut", "A former version. " * 100)])
+        corpus.add([*documents(2), former])
         with pytest.raises(ZeroDivisionError):
             fail(corpus)
         index = concrete(opensearch, index_name)
         assert live_settings(opensearch, index) == (None, "1")
-        # Half of it does not count, and the former version neither: it is overwritten.
-        assert not corpus.store.find_documents(["cut"])
-        (fault,) = find_faults(IndexHandle(opensearch, index, index_name))
-        assert (fault.doc_id, len(fault.surplus)) == ("cut", len(part.passages) - 1)
+        assert corpus.text("cut") == former.text
+        faults = list(find_faults(IndexHandle(opensearch, index, index_name)))
+        # Where the index cannot be asked any more, the next load deletes what is left.
+        surplus = [(fault.doc_id, len(fault.surplus), fault.missing) for fault in faults]
+        assert surplus == ([] if answers else [("cut", len(half), 0)])
         corpus.add(documents(3))
         assert not list(find_faults(IndexHandle(opensearch, index, index_name)))
-        assert set(corpus.store.find_documents(["cut", "doc-002"])) == {"doc-002"}
+        assert set(corpus.store.find_documents(["cut", "doc-002"])) == {"cut", "doc-002"}
+        assert corpus.text("cut") == former.text
+        corpus.add([part.document])
+        assert corpus.text("cut") == part.document.text
+        assert not list(find_faults(IndexHandle(opensearch, index, index_name)))
         assert "restore" not in meta(opensearch, index)
 
 

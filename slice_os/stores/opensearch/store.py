@@ -16,19 +16,17 @@ from slice_os.query.query import Query
 from slice_os.spans.passages import DEFAULT_MAX_PIECES
 from slice_os.stores.candidates import BestPassages, ScoredCandidates
 from slice_os.stores.opensearch.loading.writer import OpenSearchWriter, writing
-from slice_os.stores.opensearch.schema.records import document_key, source_key
+from slice_os.stores.opensearch.schema.records import document_key, ordinals_of, source_key
 from slice_os.stores.opensearch.schema.settings import SCHEMA_VERSION, IndexOptions
 from slice_os.stores.opensearch.search import hybrid, listing
 from slice_os.stores.opensearch.search.exchange import Driver
 from slice_os.stores.opensearch.search.listing import (
-    find_entries,
     find_index,
     find_records,
     hits,
     require_index,
 )
 from slice_os.stores.opensearch.search.scripted import ScriptEngine
-from slice_os.stores.opensearch.search.searches import PASSAGES
 from slice_os.stores.opensearch.search.server_flows import ServerFlows
 from slice_os.stores.opensearch.server.answers import retrying
 from slice_os.stores.opensearch.server.connection import IndexHandle, parse_location
@@ -137,12 +135,10 @@ class OpenSearchStore:
 
     def document_text(self, doc_id: str) -> str | None:
         """The text of a document exactly as given, joined from its passages."""
-        found = find_entries(self.handle, [document_key(doc_id)])
-        if not found:
+        record, passages = self._stored(doc_id, ["gap", "text"])
+        if record is None:
             return None
-        passages = self._passages(doc_id, ["gap", "text"])
-        tail: str = found[0]["_source"]["gap"]
-        return "".join(one["gap"] + one["text"] for one in passages) + tail
+        return "".join(one["gap"] + one["text"] for one in passages) + str(record["gap"])
 
     def document_metadata(self, doc_id: str) -> Metadata | None:
         """The fields that all passages of a document have in common.
@@ -150,9 +146,10 @@ class OpenSearchStore:
         These are its own fields, and those of its passages that are the same in all of them.
         A document without a word has none.
         """
-        if not find_entries(self.handle, [document_key(doc_id)]):
+        record, passages = self._stored(doc_id, ["metadata"])
+        if record is None:
             return None
-        fields = [one.get("metadata", {}) for one in self._passages(doc_id, ["metadata"])]
+        fields = [one.get("metadata", {}) for one in passages]
         first = fields[0] if fields else {}
         return {
             name: value
@@ -194,15 +191,23 @@ class OpenSearchStore:
     def close(self) -> None:
         self.handle.client.close()
 
-    def _passages(self, doc_id: str, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """Some of what the records of a document's passages have, in order."""
+    def _stored(
+        self, doc_id: str, wanted: Sequence[str]
+    ) -> tuple[dict[str, Any] | None, Iterator[dict[str, Any]]]:
+        """A document's record, if any, and some fields of its passages in order, in one state."""
+        kinds = {"terms": {"kind": ["document", "passage"]}}
         body = {
             "size": listing.PAGE,
-            "query": {"bool": {"filter": [PASSAGES, {"term": {"doc_id": doc_id}}]}},
-            "sort": [{"ordinal": "asc"}],
-            "_source": list(wanted),
+            "query": {"bool": {"filter": [kinds, {"term": {"doc_id": doc_id}}]}},
+            "sort": [{"kind": "asc"}, {"ordinal": "asc"}],
+            "_source": ["kind", "ordinal", "passages", "gap", *wanted],
         }
-        return (hit["_source"] for hit in hits(self.handle, body))
+        entries = (hit["_source"] for hit in hits(self.handle, body))
+        record = next(entries, None)
+        if record is None or record["kind"] != "document":
+            return None, iter(())
+        ordinals = ordinals_of(record)
+        return record, (one for one in entries if one["ordinal"] in ordinals)
 
 
 class OpenSearchBackend(Backend):

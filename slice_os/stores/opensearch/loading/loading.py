@@ -33,7 +33,7 @@ from slice_os.stores.opensearch.loading.lease import (
     watch,
 )
 from slice_os.stores.opensearch.schema.indices import change_notes, force_merge
-from slice_os.stores.opensearch.schema.records import passage_key
+from slice_os.stores.opensearch.schema.records import ordinals_of, passage_key
 from slice_os.stores.opensearch.schema.settings import noted
 from slice_os.stores.opensearch.search.listing import PAGE, hits
 from slice_os.stores.opensearch.search.searches import PASSAGES, Body
@@ -68,17 +68,20 @@ SavedSettings: TypeAlias = dict[str, Any]
 class Fault:
     """A document whose passages do not match its record.
 
-    Its record expects so many, 0 if it has none; ordinals are of the passages that exist.
+    Its record expects so many from a first ordinal on, 0 if there is no record; ordinals are of the
+    passages that exist.
     """
 
     doc_id: str
     expected: int
+    first: int
     ordinals: tuple[int, ...]
 
     @property
     def surplus(self) -> tuple[int, ...]:
         """Ordinals of passages that are not in a record."""
-        return tuple(ordinal for ordinal in self.ordinals if ordinal >= self.expected)
+        recorded = range(self.first, self.first + self.expected)
+        return tuple(ordinal for ordinal in self.ordinals if ordinal not in recorded)
 
     @property
     def missing(self) -> int:
@@ -98,13 +101,13 @@ def find_faults(handle: IndexHandle) -> Iterator[Fault]:
     # Complete answers only: with partial ones, good passages could seem to have no record.
     entries = (hit["_source"] for hit in hits(handle, body))
     for doc_id, group in groupby(entries, key=itemgetter("doc_id")):
-        expected, ordinals = 0, []
+        recorded, ordinals = range(0), []
         for entry in group:
             if entry["kind"] == "document":
-                expected = entry["passages"]
+                recorded = ordinals_of(entry)
             else:
                 ordinals.append(entry["ordinal"])
-        fault = Fault(doc_id, expected, tuple(sorted(ordinals)))
+        fault = Fault(doc_id, len(recorded), recorded.start, tuple(sorted(ordinals)))
         if fault.surplus or fault.missing:
             yield fault
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 
@@ -23,6 +23,7 @@ from slice_os.stores.opensearch.schema.records import (
     LONGEST_ID,
     document_key,
     document_source,
+    ordinals_of,
     passage_key,
     passage_source,
     source_key,
@@ -36,6 +37,8 @@ from slice_os.text.documents import Document
 LOOKUP_DOCUMENTS = 64
 LOOKUP_PIECES = 8_192
 NOBODY = -1
+# No document has as many passages; the field has 31 bits.
+_ORDINALS = 1 << 30
 
 
 @contextmanager
@@ -59,38 +62,46 @@ def writing_in_load(
 ) -> Iterator[OpenSearchWriter]:
     """A writer in a load that has begun, here or, without a lease, in another process."""
     check, confirm = (lease.check, lease.confirm) if lease else (lambda: None, lambda: None)
-    with closing(BulkSender(handle, confirm=confirm)) as sender:
-        writer = OpenSearchWriter(handle, settings, sender, check)
-        yield writer
-        writer.flush()
+    sender = BulkSender(handle, confirm=confirm)
+    writer = OpenSearchWriter(handle, settings, sender, check)
+    try:
+        with closing(sender):
+            yield writer
+            writer.flush()
+    except BaseException:
+        # If this fails, too, the next load deletes what is unfinished.
+        with suppress(StoreError), closing(BulkSender(handle, 0, confirm)) as once:
+            once.deliver(writer.unfinished())
+        raise
 
 
 @dataclass(slots=True)
 class _Open:
-    """A document in progress: the passages of an earlier version, and those queued so far.
+    """A document in progress: ordinals of an earlier version, and of the passages queued so far.
 
     The reason is why the index rejects it; empty if it does not. The position is the end of the
-    last passage. It is whole once all passages are queued, and then recorded; some actions are
-    unanswered.
+    last passage. It is whole once all passages are queued, then it is recorded, and at last it is
+    cleared of what does not count; some actions are unanswered.
     """
 
     document: Document
-    former: int
+    former: range
+    passages: range
     reason: str = ""
-    passages: int = 0
     position: int = 0
     whole: bool = False
     recorded: bool = False
+    cleared: bool = False
     unanswered: int = 0
 
 
 class OpenSearchWriter:
     """The writer of an OpenSearch store; made by `writing`.
 
-    A document counts by its record. First the record of an earlier version is deleted, then the
-    new passages are written, under ids that the next run would use again, and the new record
-    follows once all of them are stored. So whatever happens, the passages of a record exist, and
-    passages without a record can be deleted. Methods are those of `Writer`.
+    A document counts by its record. New passages get ids after those of an earlier version, the
+    same in every run. The new record replaces the earlier one once all of them are stored, and
+    then the earlier passages are deleted. So whatever happens, the passages of a record exist, and
+    passages that no record counts can be deleted. Methods are those of `Writer`.
     """
 
     def __init__(
@@ -139,8 +150,9 @@ class OpenSearchWriter:
     def delete(self, doc_ids: Iterable[str]) -> int:
         deleted = 0
         for batch in self._settled(doc_ids):
-            former = self._withdraw(batch)
-            places = [(doc_id, ordinal) for doc_id in former for ordinal in range(former[doc_id])]
+            former = self._former(batch)
+            self._sender.deliver([delete_action(NOBODY, document_key(doc_id)) for doc_id in former])
+            places = [(doc_id, ordinal) for doc_id in former for ordinal in former[doc_id]]
             self._sender.deliver([delete_action(NOBODY, passage_key(*place)) for place in places])
             deleted += len(former)
         return deleted
@@ -162,6 +174,15 @@ class OpenSearchWriter:
         self._check()
         self._sender.deliver([delete_action(NOBODY, source_key(source))])
 
+    def unfinished(self) -> list[Action]:
+        """Deletions of what was written of documents without a new record."""
+        return [
+            delete_action(NOBODY, passage_key(state.document.id, ordinal))
+            for state in self._open.values()
+            if not state.recorded
+            for ordinal in state.passages
+        ]
+
     def _settled(self, doc_ids: Iterable[str]) -> Iterator[Sequence[str]]:
         """Ids in batches, none of a document in progress."""
         self._check()
@@ -182,18 +203,19 @@ class OpenSearchWriter:
     def _queue_parts(self) -> None:
         starts = [self._current is None, *(part.last for part in self._parts)]
         fresh = [part.document.id for part, new in zip(self._parts, starts, strict=False) if new]
-        former = self._withdraw(fresh)
+        former = self._former(fresh)
         for part in self._parts:
             if self._current is None:
-                self._current = self._begin(part.document, former.get(part.document.id, 0))
+                self._current = self._begin(part.document, former.get(part.document.id, range(0)))
             self._queue(self._current, part)
             if part.last:
                 self._current = None
         self._parts = []
 
-    def _begin(self, document: Document, former: int) -> int:
+    def _begin(self, document: Document, former: range) -> int:
         self._number += 1
-        state = self._open[self._number] = _Open(document, former)
+        first = former.stop % _ORDINALS
+        state = self._open[self._number] = _Open(document, former, range(first, first))
         if len(document.id) > LONGEST_ID:
             state.reason = f"its id has {len(document.id)} characters; {LONGEST_ID} are possible"
         return self._number
@@ -203,10 +225,11 @@ class OpenSearchWriter:
         text = part.document.text
         for passage in () if state.reason else part.passages:
             gap = text[state.position : passage.start]
-            source = passage_source(part.document, state.passages, passage, gap, self._settings)
-            key = passage_key(part.document.id, state.passages)
+            ordinal = state.passages.stop
+            source = passage_source(part.document, ordinal, passage, gap, self._settings)
+            state.passages = range(state.passages.start, ordinal + 1)
+            key = passage_key(part.document.id, ordinal)
             self._add(number, index_action(number, key, source))
-            state.passages += 1
             state.position = passage.end
         if part.last:
             state.whole = True
@@ -232,17 +255,15 @@ class OpenSearchWriter:
         state = self._open[number]
         if state.unanswered or not state.whole:
             return
-        if state.reason:
-            # What is stored of a document that the index rejects is deleted.
-            self._delete(number, range(max(state.passages, state.former)))
-            state.passages = state.former = 0
-        elif not state.recorded:
+        if not (state.reason or state.recorded):
             state.recorded = True
             tail = state.document.text[state.position :]
             record = document_source(state.document, state.passages, tail)
             self._add(number, index_action(number, document_key(state.document.id), record))
-            # Passages that only the earlier version had.
-            self._delete(number, range(state.passages, state.former))
+        elif not state.cleared:
+            state.cleared = True
+            # Of a document that the index rejects, the earlier version stays.
+            self._delete(number, state.passages if state.reason else state.former)
         if not state.unanswered:
             self._close(number, state)
 
@@ -267,12 +288,10 @@ class OpenSearchWriter:
                 self._sender.add(index_action(NOBODY, source_key(record["source"]), record))
         self._finished = [(record, waiting) for record, waiting in self._finished if waiting]
 
-    def _withdraw(self, doc_ids: Sequence[str]) -> dict[str, int]:
-        """Delete the records of documents; returns the number of passages of each one found."""
+    def _former(self, doc_ids: Sequence[str]) -> dict[str, range]:
+        """The ordinals of those of the documents that are stored."""
         records = find_records(self._handle, list(map(document_key, doc_ids)))
-        former = {record["doc_id"]: record["passages"] for record in records}
-        self._sender.deliver([delete_action(NOBODY, document_key(doc_id)) for doc_id in former])
-        return former
+        return {record["doc_id"]: ordinals_of(record) for record in records}
 
     def _take_rejections(self) -> Sequence[Rejection]:
         taken, self._rejections = self._rejections, []

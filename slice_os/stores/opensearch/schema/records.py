@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from base64 import b64encode, urlsafe_b64decode
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -119,7 +120,7 @@ def document_key(doc_id: str) -> str:
 
 
 def passage_key(doc_id: str, ordinal: int) -> str:
-    """The id of a document's passage, the same in every run."""
+    """The id of a passage by its document and ordinal."""
     return f"{document_key(doc_id)}-{ordinal}"
 
 
@@ -131,7 +132,7 @@ def source_key(source: str) -> str:
 def passage_source(
     document: Document, ordinal: int, passage: EncodedPassage, gap: str, settings: IndexSettings
 ) -> dict[str, Any]:
-    """The record of a passage by its number in the document, from 0.
+    """The record of a passage by its ordinal, one more than that of the passage before it.
 
     The gap is the text between the previous passage and this one, to restore the document's.
     """
@@ -169,8 +170,8 @@ def span_entries(passage: EncodedPassage, settings: IndexSettings) -> list[dict[
     ]
 
 
-def document_source(document: Document, passages: int, tail: str) -> dict[str, Any]:
-    """The record of a document, written once all its passages are stored.
+def document_source(document: Document, ordinals: range, tail: str) -> dict[str, Any]:
+    """The record of a document, written once its passages with these ordinals are stored.
 
     ``tail`` is the white space after the last one, or the whole text if there is no passage.
     """
@@ -179,9 +180,16 @@ def document_source(document: Document, passages: int, tail: str) -> dict[str, A
         "doc_id": document.id,
         "source": document.source,
         "fingerprint": document.fingerprint,
-        "passages": passages,
+        "passages": len(ordinals),
+        "ordinal": ordinals.start,
         "gap": tail,
     }
+
+
+def ordinals_of(record: Mapping[str, Any]) -> range:
+    """The ordinals of a document's passages; records of earlier releases begin at 0."""
+    first = record.get("ordinal", 0)
+    return range(first, first + record["passages"])
 
 
 def stored_passage(hit: dict[str, Any]) -> StoredPassage:
