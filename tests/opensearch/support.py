@@ -18,6 +18,7 @@ from slice_os import Document
 from slice_os.cli import main
 from slice_os.stores.opensearch.loading.lease import index_of_leases
 from slice_os.stores.opensearch.loading.loading import find_faults, released
+from slice_os.stores.opensearch.schema.records import passage_key
 from slice_os.stores.opensearch.schema.settings import META
 from slice_os.stores.opensearch.server.connection import IndexHandle
 
@@ -62,23 +63,40 @@ def concrete(client: OpenSearch, alias: str) -> str:
 
 
 def contents(client: OpenSearch, index: str) -> dict[str, Any]:
-    """Everything that a load wrote, by id: sources, token vectors and offsets of spans."""
+    """Everything that a load wrote, by id: sources, token vectors and offsets of spans.
+
+    Ordinals are as of documents that replaced none.
+    """
     client.indices.refresh(index=index)
     query = {
         "query": {"terms": {"kind": ["passage", "document", "source"]}},
         "docvalue_fields": ["tokens"],
     }
-    found = {
-        hit["_id"]: (hit["_source"], hit.get("fields", {}).get("tokens"))
-        for hit in helpers.scan(client, query, index=index)
-    }
+    hits = list(helpers.scan(client, query, index=index))
+    entries = [hit["_source"] for hit in hits]
+    first = {one["doc_id"]: one["ordinal"] for one in entries if one["kind"] == "document"}
+    found = {}
+    for hit, entry in zip(hits, entries, strict=True):
+        key = hit["_id"]
+        if "ordinal" in entry:
+            entry["ordinal"] -= first.get(entry["doc_id"], 0)
+        if entry["kind"] == "passage":
+            key = passage_key(entry["doc_id"], entry["ordinal"])
+        found[key] = (entry, hit.get("fields", {}).get("tokens"))
     sums = {name: {"sum": {"field": f"spans.{name}"}} for name in ("start", "end")}
     spans = {"spans": {"nested": {"path": "spans"}, "aggs": sums}}
     ordinals = {"ordinals": {"terms": {"field": "ordinal", "size": 10_000}, "aggs": spans}}
     by_document = {"terms": {"field": "doc_id", "size": 10_000}, "aggs": ordinals}
     body = {"size": 0, "query": {"term": {"kind": "passage"}}, "aggs": {"ids": by_document}}
     buckets = client.search(index=index, body=body)["aggregations"]["ids"]["buckets"]
-    return {"records": found, "spans": {bucket["key"]: bucket["ordinals"] for bucket in buckets}}
+    return {
+        "records": found,
+        "spans": {
+            (bucket["key"], one["key"] - first.get(bucket["key"], 0)): one["spans"]
+            for bucket in buckets
+            for one in bucket["ordinals"]["buckets"]
+        },
+    }
 
 
 def assert_as_if_in_one_go(

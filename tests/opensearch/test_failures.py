@@ -283,11 +283,12 @@ def test_documents_that_do_not_fit_the_mapping(
         assert "failed to parse field [metadata.size] of type [long]" in written
         assert "2 records could not be used" in errors
     with Corpus(location, encoder) as corpus:
-        assert set(corpus.store.find_documents("abcde")) == {"a", "b", "e"}
+        # Of what is refused, the former version stays.
+        assert set(corpus.store.find_documents("abcde")) == {"a", "b", "c", "e"}
         assert corpus.info().passages == sum(
             len(part.passages)
             for part in encode_documents(
-                [Document(r["id"], r["text"]) for r in (*good, record("e"))],  # type: ignore[arg-type]
+                [Document(r["id"], r["text"]) for r in (*good, record("c"), record("e"))],  # type: ignore[arg-type]
                 encoder,
             )
         )
