@@ -156,6 +156,9 @@ class Bench:
         process.wait()
         try:
             self.check(work)
+            if operation == "replace":
+                with Corpus(self.location(work), self.encoder) as corpus:
+                    assert set(corpus) == self.old.keys(), "without either version"
             self.complete(operation, work)
         finally:
             self.discard(work)
