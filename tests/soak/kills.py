@@ -26,7 +26,7 @@ from typing import Any, Protocol
 
 from slice_os import Corpus, LocalStore, SpanEncoder
 from slice_os.stores.registry import store_exists
-from tests.soak.report import tell
+from tests.soak.report import place, tell
 
 DEMO = Path(__file__).parents[2] / "demo" / "dialogues.jsonl"
 FILES = 24
@@ -211,7 +211,7 @@ def kill_often(
             counts[operation][bench.kill(operation, moment)] += 1
         except Exception as error:
             counts[operation]["bad"] += 1
-            bad.append(f"{operation} after {moment:.3f} s: {error!r}")
+            bad.append(f"{operation} after {moment:.3f} s: {place(error)}")
             print(bad[-1], file=sys.stderr)  # noqa: T201
 
     with ThreadPoolExecutor(workers) as executor:

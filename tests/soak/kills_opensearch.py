@@ -34,7 +34,7 @@ from tests.opensearch.support import assert_as_if_in_one_go, concrete
 from tests.soak.children import Child
 from tests.soak.kills import PHRASES, Bench, kill_often
 from tests.soak.nodes import running_node
-from tests.soak.report import tell
+from tests.soak.report import place, tell
 
 THRESHOLD = 0.5
 # Most of the time is waiting for the server, and for leases of what was killed to expire.
@@ -226,7 +226,7 @@ def kill_node_often(
                 ends[bench.kill_node_in(name, moment)] += 1
         except Exception as error:
             ends["bad"] += 1
-            bad.append(f"{name}: {error!r}")
+            bad.append(f"{name}: {place(error)}")
             print(bad[-1], file=sys.stderr)  # noqa: T201
             if not bench.node.running:
                 bench.node.start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import traceback
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,3 +14,9 @@ def tell(report: Mapping[str, object], out: Path | None) -> None:
     print(text)  # noqa: T201
     if out:
         out.write_text(text + "\n", encoding="utf-8")
+
+
+def place(error: BaseException) -> str:
+    """An error, and the line of code that raised it."""
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{error!r} at {Path(at.filename).name}:{at.lineno}: {at.line}"
