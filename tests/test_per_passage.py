@@ -72,6 +72,15 @@ def test_the_best_hits_are_the_best_of_all(calls: Corpus, fusion: str) -> None:
         }
 
 
+@pytest.mark.parametrize("unit", ["span", "sentence"])
+def test_mining_gives_the_same_hits_and_scores(calls: Corpus, unit: str) -> None:
+    found = calls.search(CANCEL, unit=unit, threshold=0.3, **ALL)
+    mined = calls.mine(CANCEL, unit=unit, threshold=0.3)
+    assert sorted(found, key=lambda hit: places([hit])) == sorted(
+        mined, key=lambda hit: places([hit])
+    )
+
+
 def test_the_best_hit_of_a_passage_scores_as_it_does_alone(calls: Corpus) -> None:
     alone = calls.search([CANCEL, RETURN], top_k=50)
     several = calls.search([CANCEL, RETURN], **ALL)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property, lru_cache
 
@@ -60,12 +59,9 @@ class HitBuilder:
             limit: at most that many hits, the best ones; None for all. A span that is nearer to a
                 counter-phrase takes a hit's place among them.
         """
-        spans: Iterable[ScoredSpan] = self._scorer.best_spans(row, threshold, self._borders)
-        if limit is None:
-            spans = sorted(spans, key=lambda span: -span.cosine)
         chosen: list[Hit] = []
         countered: list[Hit] = []
-        for span in spans:
+        for span in self._scorer.best_spans(row, threshold, self._borders):
             own = span.cosine if score is None else score - cosine_weight * span.behind
             whole = self._hit(row, span, bm25, own).widened(SPAN)
             if self._countered(span):

@@ -104,7 +104,8 @@ def mine(store: Store, query: Query, *, threshold: float, exhaustive: bool = Tru
 
     Hits of one phrase never overlap; hits of two phrases may. See `Store.scan` for the arguments.
 
-    Yields hits by document, passage, phrase and position; their score is that of convex fusion.
+    Yields hits by document, passage, phrase and position; their score is that of convex fusion,
+    as a search gives it.
     """
     check_threshold(threshold)
     for candidates in store.scan(query, threshold, exhaustive):
@@ -222,6 +223,7 @@ def all_hits(candidates: ScoredCandidates, query: Query, threshold: float) -> It
                 row,
                 bm25=float(candidates.bm25[row, column]),
                 score=float(scores[row, column]),
+                cosine_weight=convex.cosine,
                 threshold=threshold,
             )
 
