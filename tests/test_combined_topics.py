@@ -31,7 +31,7 @@ from slice_os.topics.matching import components, find_matches
 from slice_os.topics.run import mine_topics
 from slice_os.topics.table import topic_text
 from slice_os.verifier.bundled import BundledVerifier
-from slice_os.verifier.claims import Claim, Verdict
+from slice_os.verifier.claims import Claim, Verdicts
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "topics"
 CANCEL = Topic("cancel", ("I want to cancel my subscription", "please end my plan"), threshold=0.7)
@@ -380,9 +380,9 @@ class Counting(BundledVerifier):
 
     claims = 0
 
-    def check(self, claims: Sequence[Claim]) -> list[Verdict]:
+    def begin(self, claims: Sequence[Claim]) -> Verdicts:
         self.claims += len(claims)
-        return super().check(claims)
+        return super().begin(claims)
 
 
 @settings(max_examples=150)

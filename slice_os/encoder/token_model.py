@@ -64,6 +64,7 @@ class OnnxRuntimeEngine:
         providers: execution providers, first choice first, with or without the suffix
             ``ExecutionProvider``; CPU if None.
         threads: CPU threads to use; all usable cores if None.
+        without: optimizers of onnxruntime that are left out.
 
     Raises an `EngineError` if the first provider does not exist or does not load, and a
     `ModelError` if the file is not an ONNX model.
@@ -74,6 +75,7 @@ class OnnxRuntimeEngine:
         model_file: Path,
         providers: Sequence[str] | None = None,
         threads: int | None = None,
+        without: Sequence[str] = (),
     ) -> None:
         import onnxruntime
 
@@ -87,7 +89,10 @@ class OnnxRuntimeEngine:
         options.log_severity_level = 3
         try:
             self._session = onnxruntime.InferenceSession(
-                str(model_file), sess_options=options, providers=wanted
+                str(model_file),
+                sess_options=options,
+                providers=wanted,
+                disabled_optimizers=list(without),
             )
         except Exception as error:  # the library raises many kinds
             raise _refusal(model_file, "load", error) from None

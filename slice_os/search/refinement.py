@@ -27,10 +27,11 @@ from slice_os.query.options import (
 from slice_os.query.query import Query
 from slice_os.search.run import make_query
 from slice_os.text.documents import ENGLISH
-from slice_os.verifier.claims import Verifier, claim_of
+from slice_os.verifier.claims import Verdicts, Verifier, begun, claim_of
 from slice_os.verifier.registry import chosen_verifier
 
-_BATCH = 32
+# Many, so that the network reads claims of about one length together.
+_BATCH = 128
 _TOLD = "probability", "reasons", "matches"
 
 
@@ -156,20 +157,29 @@ def refinement(
 
 
 def verified(hits: Iterable[Hit], verifier: Verifier) -> Iterator[Hit]:
-    """The hits with the verdicts of a verifier, reading only a little ahead.
+    """The hits with the verdicts of a verifier, which may read while the next ones are found.
 
     One in a language that the verifier does not read stays without a verdict.
     """
-    rest = iter(hits)
-    only = getattr(verifier, "language", None)
-    while batch := list(islice(rest, _BATCH)):
-        read = [hit for hit in batch if only is None or _language(hit) == only]
-        verdicts = verifier.check([claim_of(hit) for hit in read]) if read else ()
-        found = dict(zip(map(id, read), verdicts, strict=True))
+    started = _begun(iter(hits), verifier)
+    following = next(started, None)
+    while following:
+        (batch, read, verdicts), following = following, next(started, None)
+        found = dict(zip(map(id, read), verdicts(), strict=True))
         for hit in batch:
             verdict = found.get(id(hit))
             told = {} if verdict is None else {name: getattr(verdict, name) for name in _TOLD}
             yield without_vectors(hit, **told)
+
+
+def _begun(
+    rest: Iterator[Hit], verifier: Verifier
+) -> Iterator[tuple[list[Hit], list[Hit], Verdicts]]:
+    """Some hits, those of them that are read, and the verdicts on these."""
+    only = getattr(verifier, "language", None)
+    while batch := list(islice(rest, _BATCH)):
+        read = [hit for hit in batch if only is None or _language(hit) == only]
+        yield batch, read, begun(verifier, list(map(claim_of, read))) if read else list
 
 
 def _language(hit: Hit) -> str:

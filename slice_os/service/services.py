@@ -27,7 +27,7 @@ from slice_os.topics.journal import LabelJournal
 from slice_os.topics.labels import Label, known_to
 from slice_os.topics.sampling import Sample
 from slice_os.topics.work import Work
-from slice_os.verifier.claims import Claim, Verdict, Verifier
+from slice_os.verifier.claims import Claim, Verdict, Verdicts, Verifier, begun
 from slice_os.verifier.registry import chosen_verifier, find_verifier
 
 Options = TypeVar("Options", bound=HitOptions)
@@ -49,11 +49,16 @@ class StoppableVerifier:
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier
+        self.language = getattr(verifier, "language", None)
 
     def check(self, claims: Sequence[Claim]) -> Sequence[Verdict]:
         """Verdicts, unless the work should stop; see `Verifier.check`."""
+        return self.begin(claims)()
+
+    def begin(self, claims: Sequence[Claim]) -> Verdicts:
+        """Verdicts, when called, unless the work should stop; see `begun`."""
         check_stopped()
-        return self._verifier.check(claims)
+        return begun(self._verifier, claims)
 
 
 def stoppable(options: Options, encoder: SpanEncoder) -> Options:

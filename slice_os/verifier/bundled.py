@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import compress
 from math import exp, log
 from pathlib import Path
 
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.text.documents import ENGLISH
-from slice_os.verifier.claims import Claim, Verdict
+from slice_os.verifier.claims import Claim, Verdict, Verdicts
 from slice_os.verifier.cross_encoder import CrossEncoderVerifier
 from slice_os.verifier.wording.verifier import WordingVerifier
 
@@ -40,12 +41,22 @@ class BundledVerifier:
 
     def check(self, claims: Sequence[Claim]) -> list[Verdict]:
         """A verdict for each claim, with evidence for and against; none depends on the others."""
+        return list(self.begin(claims)())
+
+    def begin(self, claims: Sequence[Claim]) -> Verdicts:
+        """As `check`, but returns while the network reads; call the result for the verdicts."""
         compared = self._wording.check(claims)
-        unclear = [
-            claim for claim, one in zip(claims, compared, strict=True) if one.probability >= CLEAR
-        ]
-        read = iter(self._network.check(unclear))
-        return [together(next(read) if one.probability >= CLEAR else None, one) for one in compared]
+        unclear = [one.probability >= CLEAR for one in compared]
+        verdicts = self._network.begin(list(compress(claims, unclear)))
+
+        def both() -> list[Verdict]:
+            read = iter(verdicts())
+            return [
+                together(next(read) if asked else None, one)
+                for asked, one in zip(unclear, compared, strict=True)
+            ]
+
+        return both
 
 
 def together(read: Verdict | None, compared: Verdict) -> Verdict:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from functools import partial
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -55,15 +56,26 @@ class Verdict:
     matches: tuple[tuple[str, str], ...] = ()
 
 
+Verdicts: TypeAlias = Callable[[], Sequence[Verdict]]
+"""Gives the verdicts on some claims, in order, once they are read."""
+
+
 class Verifier(Protocol):
     """Checks claims: one of `slice_os.verifier.registry`, or an object of your own.
 
-    One with an attribute ``language``, an ISO 639 code, gets no claims about other languages.
+    One with an attribute ``language``, an ISO 639 code, gets no claims about other languages. One
+    with a method ``begin`` is asked by that; see `begun`.
     """
 
     def check(self, claims: Sequence[Claim]) -> Sequence[Verdict]:
         """A verdict for each claim, in order."""
         ...
+
+
+def begun(verifier: Verifier, claims: Sequence[Claim]) -> Verdicts:
+    """The verdicts to call for; a verifier with a method ``begin`` reads until then."""
+    begin: Callable[[Sequence[Claim]], Verdicts] | None = getattr(verifier, "begin", None)
+    return begin(claims) if begin else partial(verifier.check, claims)
 
 
 def claim_of(hit: Hit) -> Claim:

@@ -25,7 +25,7 @@ from slice_os.encoder.model_folder import (
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.encoder.token_model import OnnxRuntimeEngine, pad, plan_batches
 from slice_os.errors import InputError, ModelError
-from slice_os.verifier.claims import Claim, Verdict
+from slice_os.verifier.claims import Claim, Verdict, Verdicts
 
 VERIFIER_FILE = "verifier.json"
 AGAINST = {
@@ -40,6 +40,8 @@ AGAINST = {
 """How words can speak against a claim, in the order of the model's outputs, and for people."""
 
 _RANGES = {"max_length": (16, 512), "batch_pieces": (1, 16_384)}
+# Folded, the scales of a product could not be fused with it.
+_WITHOUT = ("ConstantFolding",)
 _MOST_ODDS = 50.0
 # Verdicts that are kept, since people say the same words again and again.
 _REMEMBERED = 10_000
@@ -154,38 +156,38 @@ class CrossEncoderVerifier:
         if content_id(self.folder) != self.card.verifier_id:
             raise ModelError(f"{self.folder}: model or tokenizer changed since export")
         self._inputs = ClaimInputs(Aligner(self.folder / TOKENIZER_FILE), self.card.max_length)
-        self._engine = OnnxRuntimeEngine(self.folder / MODEL_FILE, providers, threads)
+        self._engine = OnnxRuntimeEngine(self.folder / MODEL_FILE, providers, threads, _WITHOUT)
         self._threads = ThreadPoolExecutor(self._engine.workers, thread_name_prefix="verify")
         # A verdict, or none yet, for each claim; claims that are asked for in parallel share one.
         self._remembered = lru_cache(_REMEMBERED)(_nothing)
 
     def check(self, claims: Sequence[Claim]) -> list[Verdict]:
         """A verdict for each claim; none depends on the others. Equal ones are read once."""
+        return list(self.begin(claims)())
+
+    def begin(self, claims: Sequence[Claim]) -> Verdicts:
+        """As `check`, but returns at once; call the result for the verdicts."""
         plain = [Claim(c.phrase, c.text, c.start, c.end, before=c.before) for c in claims]
         known = {claim: self._remembered(claim) for claim in dict.fromkeys(plain)}
         unread = [claim for claim, verdicts in known.items() if not verdicts]
-        for claim, verdict in zip(unread, self._read(unread), strict=True):
-            known[claim].append(verdict)
-        return [known[claim][0] for claim in plain]
-
-    def _read(self, claims: Sequence[Claim]) -> list[Verdict]:
-        """Verdicts on claims, those of about one length read together."""
-        rows = list(self._threads.map(self._inputs.row, claims))
+        rows = list(map(self._inputs.row, unread))
         lengths = [len(row.ids) for row in rows]
         # Fewer than the card allows, if only so every thread has some.
         share = sum(lengths) * ceil(len(rows) / self._engine.workers) // max(1, len(rows))
         batches = plan_batches(lengths, min(self.card.batch_pieces, share))
 
-        def verdicts(batch: list[int]) -> list[Verdict]:
+        def read(batch: list[int]) -> None:
             outputs = self._run([rows[i] for i in batch])
-            return [
-                _verdict(claims[i], rows[i], out) for i, out in zip(batch, outputs, strict=True)
-            ]
+            for i, output in zip(batch, outputs, strict=True):
+                known[unread[i]].append(_verdict(unread[i], rows[i], output))
 
-        found: dict[int, Verdict] = {}
-        for batch, read in zip(batches, self._threads.map(verdicts, batches), strict=True):
-            found.update(zip(batch, read, strict=True))
-        return [found[i] for i in range(len(rows))]
+        reading = self._threads.map(read, batches)
+
+        def verdicts() -> list[Verdict]:
+            list(reading)
+            return [known[claim][0] for claim in plain]
+
+        return verdicts
 
     def _run(self, rows: Sequence[ClaimRow]) -> list[FloatArray]:
         """The outputs for the pieces of each row, ``(n, 2 + len(AGAINST))``."""
