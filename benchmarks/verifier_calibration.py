@@ -53,7 +53,7 @@ from slice_os.query.options import SearchOptions
 from slice_os.search.run import make_query, search
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words
-from slice_os.verifier.bundled import NETWORK, log_odds
+from slice_os.verifier.bundled import CLEAR, NETWORK, UNREAD, log_odds
 from slice_os.verifier.claims import Claim, claim_in, claim_of
 from slice_os.verifier.cross_encoder import CrossEncoderVerifier
 from slice_os.verifier.wording.comparison import FEATURES
@@ -176,6 +176,12 @@ class Part:
         wording = said(weights, self.claims)
         return np.column_stack([self.odds, list(map(log_odds, wording)), np.ones(len(wording))])
 
+    def asked(self, weights: WordingWeights) -> np.ndarray:
+        """As `both`, with the network's answers to what the product asks it alone."""
+        columns = self.both(weights)
+        columns[said(weights, self.claims) < CLEAR, 0] = log_odds(UNREAD.probability)
+        return columns
+
 
 def said(weights: WordingWeights, claims: ComparedClaims) -> np.ndarray:
     """``(n,)`` probabilities by the wording and the cosine."""
@@ -233,7 +239,7 @@ def probabilities(
                 "cosine, fitted": cosine.probabilities(*lengths(test)),
                 "wording": logistic(weights.agreement(test.features)),
                 "wording and cosine": said(weights, test),
-                "wording, cosine and network": logistic(part.both(weights) @ np.array(weighs)),
+                "wording, cosine and network": logistic(part.asked(weights) @ np.array(weighs)),
             },
         )
 

@@ -23,7 +23,7 @@ WEIGHTS = (0.37, 0.64, -0.31)
 # Below this probability by the wording, no answer of the network makes a hit likely. It is not
 # asked then, and taken for rather against the hit.
 CLEAR = 0.05
-_UNREAD = Verdict(1 / (1 + exp(2)))
+UNREAD = Verdict(1 / (1 + exp(2)))
 _NEAREST, _LIKELY = 1e-4, 0.5
 
 
@@ -65,7 +65,7 @@ def together(read: Verdict | None, compared: Verdict) -> Verdict:
     Evidence against is the wording's, if neither the network nor both together hold the hit likely.
     """
     own, other, constant = WEIGHTS
-    asked = read or _UNREAD
+    asked = read or UNREAD
     odds = own * log_odds(asked.probability) + other * log_odds(compared.probability) + constant
     probability = 1 / (1 + exp(-odds))
     against = odds < 0 and asked.probability < _LIKELY
