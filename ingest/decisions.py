@@ -291,8 +291,10 @@ class Decider:
                 yield record
             elif record.id in self._owner:
                 owner = self._owner[record.id]
-                other = "; ingest one of them with --id-prefix" if owner != record.source else ""
-                yield refused(record, f"id {record.id!r} came before, in {owner}{other}")
+                told = f"id {record.id!r} came before, in {owner}; "
+                same = "choose another --id-field, or join such records by --group-by"
+                other = "ingest one of them with --id-prefix"
+                yield refused(record, told + (same if owner == record.source else other))
             else:
                 self._owner[record.id] = record.source
                 fresh.append(record)

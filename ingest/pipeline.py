@@ -179,7 +179,7 @@ class _Sink:
             skipped=dict(sorted((self._sources.skipped + self._skipped).items())),
             notes=dict(sorted(self._notes.items())),
             retries=self._writer.retries,
-            seconds=time.monotonic() - self._began,
+            seconds=round(time.monotonic() - self._began, 3),
         )
 
     def flush(self) -> None:

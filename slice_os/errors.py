@@ -64,6 +64,12 @@ def imported(module: str, purpose: str, extra: str) -> Any:
         raise MissingExtraError(purpose, extra) from None
 
 
+def kind_of(value: object) -> str:
+    """The type of a value with its article, as in "an int"."""
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
 def nearest_name(given: str, known: Iterable[str]) -> str:
     """The end of a message on an unknown name: the known one that is nearest, or all of them."""
     names = list(known)

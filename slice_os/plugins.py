@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import TypeVar
 
-from slice_os.errors import PluginError
+from slice_os.errors import PluginError, kind_of
 
 Part = TypeVar("Part")
 
@@ -52,7 +52,7 @@ class Plugin:
                 f"{told} does not load: {reason}; update or uninstall the package"
             ) from error
         if not isinstance(part, kind):
-            raise PluginError(f"{told} is a {type(part).__name__}, not a {kind.__name__}")
+            raise PluginError(f"{told} is {kind_of(part)}, not a {kind.__name__}")
         return part
 
 

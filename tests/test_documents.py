@@ -82,7 +82,7 @@ def test_a_folder_of_everything(tmp_path: Path, encoder: SpanEncoder) -> None:
         summary = corpus.ingest([folder], complain=told.append)
         hits = corpus.search("please end my subscription", top_k=100, threshold=0.6)
         assert [(Path(one.source).name, one.reason) for one in told] == [
-            ("scan.pdf", "no text in it; a scan needs text recognition first")
+            ("scan.pdf", "no text in it; if it is a scan, recognise its text first")
         ]
         assert summary.sources == len(expected) + 1
         found = {hit.doc_id.removeprefix(f"{folder}/"): hit for hit in hits}

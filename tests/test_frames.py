@@ -57,3 +57,7 @@ def test_add_takes_a_frame(tmp_path: Path, encoder: SpanEncoder) -> None:
         assert (hit.doc_id, hit.metadata) == ("7", {"speaker": "B"})
         with pytest.raises(InputError, match="row 1: field 'words' is missing or empty"):
             corpus.add(frame, text="words")
+        with pytest.raises(InputError, match="two rows have the id '7'; give each its own, or gr"):
+            corpus.add(frame, text="said", options=ReadOptions(id_field="call"))
+        with pytest.raises(InputError, match=r"a dict is not a document; .*, or text= for"):
+            corpus.add([{"said": "Hello."}])

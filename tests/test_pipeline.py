@@ -208,7 +208,8 @@ class TestIds:
         assert corpus.ingest(["a.jsonl", "b.jsonl"]).bad_records == 2
         assert corpus.text("r1") == "First."
         assert [k["reason"] for k in letters()] == [
-            f"id 'r1' came before, in {Path('a.jsonl').resolve()}",
+            f"id 'r1' came before, in {Path('a.jsonl').resolve()}; "
+            "choose another --id-field, or join such records by --group-by",
             f"id 'r2' came before, in {Path('a.jsonl').resolve()}; "
             "ingest one of them with --id-prefix",
         ]

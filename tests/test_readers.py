@@ -160,12 +160,12 @@ class TestJsonLines:
             (b'["text"]', "JSON list; give an object"),
             (b"null", "give an object"),
             (b"{}", "'text' is missing or empty; the record's fields are none"),
-            (b'{"body": "x"}', "fields are 'body'"),
+            (b'{"body": "x"}', "fields are 'body'; name the one with the text by --text-field"),
             (b'{"text": ""}', "missing or empty"),
             (b'{"text": " \\n"}', "missing or empty"),
             (b'{"text": null}', "missing or empty"),
             (b'{"text": []}', "missing or empty"),
-            (b'{"text": 5}', "'text' is a int"),
+            (b'{"text": 5}', "'text' is an int"),
             (b'{"text": {"a": 1}}', "'text' is a dict"),
             (b'{"text": "x", "id": 1.5}', "'id' is a float"),
             (b'{"text": "x", "id": true}', "'id' is a bool"),
@@ -288,7 +288,7 @@ class TestCsv:
     @pytest.mark.parametrize(
         ("header", "reason"),
         [
-            ("id;body", "no column 'text' in the header row; the columns are 'id', 'body'"),
+            ("id;body", "no column 'text' in the header row; the columns are 'id', 'body'; name"),
             ("id,body", "the columns are 'id', 'body'"),
             ("text,a,a", "two columns share a name"),
             (",".join(map(str, range(500))), "and 480 more"),

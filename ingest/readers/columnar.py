@@ -42,8 +42,9 @@ def frame_documents(frame: Any, options: ReadOptions) -> Iterator[Document]:
     A row without an id gets one made of its content, so that frames added one after the other do
     not replace each other's rows.
 
-    Raises an `InputError` if a row cannot be used.
+    Raises an `InputError` if a row cannot be used, or has the id of one before it.
     """
+    seen: set[str] = set()
     records = (
         Record(number, {name: _plain(value) for name, value in row.items() if not _is_null(value)})
         for number, row in enumerate(_frame_rows(frame), 1)
@@ -53,6 +54,12 @@ def frame_documents(frame: Any, options: ReadOptions) -> Iterator[Document]:
             raise InputError(f"row {found.line}: {found.reason}")
         if found.id.startswith("#"):
             found = replace(found, id=f"frame#{found.fingerprint[:16]}")
+        elif found.id in seen:
+            raise InputError(
+                f"two rows have the id {found.id!r}; give each its own, or group_by to join them"
+            )
+        else:
+            seen.add(found.id)
         yield replace(found, language=options.language)
 
 

@@ -249,7 +249,9 @@ def extracted(
         if text:
             yield Document(source, text, metadata or {}, segments, source)
         elif empty():
-            yield bad_record(source, None, "no text in it; a scan needs text recognition first", "")
+            yield bad_record(
+                source, None, "no text in it; if it is a scan, recognise its text first", ""
+            )
     except (InputError, MissingExtraError) as error:
         yield bad_record(source, None, str(error), "")
     except MemoryError:

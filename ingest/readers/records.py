@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from slice_os.errors import InputError
+from slice_os.errors import InputError, kind_of
 from slice_os.ingest.readers.dates import read_date
 from slice_os.ingest.readers.decoding import UTF8, check_line, open_text, read_line, read_text_file
 from slice_os.ingest.readers.reader import (
@@ -37,6 +37,8 @@ from slice_os.ingest.readers.turns import (
 from slice_os.query.filter_values import parse_date
 from slice_os.text.documents import Document, Scalar, Segment
 
+# The end of a message on a text that is not where it was looked for.
+NAME_TEXT = "; name the one with the text by --text-field"
 _MOST_LISTED = 20
 _DATE = "date"
 
@@ -113,8 +115,7 @@ def _metadata_of(
             metadata[name] = value
         elif value is not None and chosen is not None:
             raise InputError(
-                f"metadata field {name!r} is a {type(value).__name__}; "
-                "give a string, number or boolean"
+                f"metadata field {name!r} is {kind_of(value)}; give a string, number or boolean"
             )
     if date is not None and date != "":
         metadata[_DATE] = read_date(date, f"date field {field!r}", options.date_format)
@@ -147,11 +148,10 @@ def _text(
     elif isinstance(value, str):
         text, date = value, None
     else:
-        raise InputError(
-            f"field {field!r} is a {type(value).__name__}; give a string or a list of turns"
-        )
+        raise InputError(f"field {field!r} is {kind_of(value)}; give a string or a list of turns")
     if is_blank(text):
-        raise _lacking(fields, field, "missing or empty")
+        told = _lacking(fields, field, "missing or empty")
+        raise told if not fields or field in fields else InputError(f"{told}{NAME_TEXT}")
     return used, text, segments, date
 
 

@@ -12,7 +12,7 @@ from typing import BinaryIO, NamedTuple, TextIO
 from slice_os.errors import InputError
 from slice_os.ingest.readers.decoding import LONGEST_LINE, check_line, note, open_text, read_line
 from slice_os.ingest.readers.reader import DocumentStream, ReadOptions, bad_record
-from slice_os.ingest.readers.records import Record, documents_of, listing
+from slice_os.ingest.readers.records import NAME_TEXT, Record, documents_of, listing
 
 DELIMITERS = ",;\t|"
 
@@ -37,9 +37,8 @@ def check_columns(columns: list[str], options: ReadOptions) -> None:
     """Raise an InputError if a column that a table needs is missing, or two share a name."""
     for needed in _needed_columns(options):
         if needed not in columns:
-            raise InputError(
-                f"no column {needed!r} in the header row; the columns are {listing(columns)}"
-            )
+            told = f"no column {needed!r} in the header row; the columns are {listing(columns)}"
+            raise InputError(told + (NAME_TEXT if needed == options.text_field else ""))
     if len(set(columns)) < len(columns):
         raise InputError(f"two columns share a name in the header row: {listing(columns)}")
 

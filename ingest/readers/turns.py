@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from slice_os.errors import InputError
+from slice_os.errors import InputError, kind_of
 from slice_os.ingest.readers.dates import find_date
 from slice_os.ingest.readers.reader import Turn
 from slice_os.query.filter_values import parse_date
@@ -83,7 +83,7 @@ def from_beginning(turns: Sequence[Turn]) -> tuple[list[Turn], str | None]:
 def label(value: Any, where: str) -> str:
     """Return a string or an integer as text; refuse anything else."""
     if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise InputError(f"{where} is a {type(value).__name__}; give a string or an integer")
+        raise InputError(f"{where} is {kind_of(value)}; give a string or an integer")
     return str(value)
 
 

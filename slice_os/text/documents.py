@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from slice_os.errors import InputError
+from slice_os.errors import InputError, kind_of
 
 ENGLISH = "en"
 
@@ -154,16 +154,17 @@ def checked_documents(documents: Iterable[Document]) -> Iterator[Document]:
     """
     if isinstance(documents, (str, bytes, Document, Mapping)):
         raise InputError(
-            f"a {type(documents).__name__} is not a list of documents; give "
+            f"{kind_of(documents)} is not a list of documents; give "
             '[Document("an id", "the text")], or ingest files'
         )
     return map(_checked, documents)
 
 
-def _checked(document: Document) -> Document:
+def _checked(document: object) -> Document:
     if not isinstance(document, Document):
+        named = ", or text= for its field with the text" if isinstance(document, Mapping) else ""
         raise InputError(
-            f'a {type(document).__name__} is not a document; give Document("an id", "the text")'
+            f'{kind_of(document)} is not a document; give Document("an id", "the text"){named}'
         )
     return document
 
