@@ -49,7 +49,11 @@ class StoppableVerifier:
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier
-        self.language = getattr(verifier, "language", None)
+
+    @property
+    def language(self) -> str | None:
+        """The language of the claims that it gets; None for any."""
+        return getattr(self._verifier, "language", None)
 
     def check(self, claims: Sequence[Claim]) -> Sequence[Verdict]:
         """Verdicts, unless the work should stop; see `Verifier.check`."""

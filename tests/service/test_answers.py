@@ -87,6 +87,8 @@ def test_the_service_has_a_verifier_for_requests_that_name_none(
         assert probability(verify=False) != 0.625
         if path != "tag":
             assert probability(verifier="slice-verify") != 0.625
+        monkeypatch.setattr(Sure, "language", "de", raising=False)
+        assert probability() != 0.625
 
 
 def test_a_search_filters_and_cuts(client: TestClient) -> None:

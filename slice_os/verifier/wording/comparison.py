@@ -28,8 +28,8 @@ from slice_os.verifier.wording.parties import PERSONS, Match, bare, is_content, 
 from slice_os.verifier.wording.reading import Reading
 from slice_os.verifier.wording.words import CUES, converse, cues_of, opposite
 
-# Remembered, since a search has few, but many hits of each.
-_MOST_PHRASES = 1_024
+# A search has few phrases, but many hits of each, and people say the same words again and again.
+_REMEMBERED = 4_096
 _MATCHED = 0.55
 _PERMUTED = 0.7
 _SAME = 0.72
@@ -86,7 +86,7 @@ def compare_wording(reading: Reading) -> Comparison:
     order = order_of(reading.phrase, reading.span, matches)
     told = only_unless(reading.earlier, f"{reading.before}{reading.span_text}")
     texts = reading.phrase_text, told
-    ours, theirs = _of_phrase(reading.phrase, texts[0]), _Side.of(reading.span, told)
+    ours, theirs = _side(reading.phrase, texts[0]), _side(reading.span, told)
     own, other = ours.denials, theirs.denials
     amounts, others = ours.amounts, theirs.amounts
     missing, extra = unmatched(amounts, others), unmatched(others, amounts)
@@ -142,7 +142,7 @@ class _Side:
         return cls(denials(text), find_amounts(text), past, cues_of(text))
 
 
-_of_phrase = lru_cache(_MOST_PHRASES)(_Side.of)
+_side = lru_cache(_REMEMBERED)(_Side.of)
 
 
 @dataclass(frozen=True, slots=True)
