@@ -216,9 +216,7 @@ def kill_often(
 
     with ThreadPoolExecutor(workers) as executor:
         for _, operation in zip(range(count), cycle(bench.operations), strict=False):
-            # Several at once take longer.
-            latest = workers * bench.seconds[operation]
-            executor.submit(kill, operation, moments.uniform(0.2, latest))
+            executor.submit(kill, operation, moments.uniform(0.2, bench.seconds[operation]))
     runs = sum(map(Counter.total, counts.values()))
     return {"runs": runs, "ends": counts, "seconds": bench.seconds, "bad": bad}
 
