@@ -82,6 +82,9 @@ def test_a_load_killed_at_any_moment_resumes(
             time.sleep(moments.uniform(0, 0.1))
             killed += process.poll() is None
             process.kill()
+        opensearch.indices.refresh(index=index)
+        with Corpus(location, encoder) as corpus:
+            assert {record["id"] for record in former} <= set(corpus), f"seed {seed}"
     status, _, errors = run_cli(*command, cwd=tmp_path)
     assert status == 0, f"{errors} (seed {seed}, {killed} killed)"
     with Corpus(f"{location}-fresh", encoder) as fresh:
