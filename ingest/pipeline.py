@@ -55,7 +55,7 @@ class IngestSummary:
         documents: stored, new or changed.
         documents_unchanged: read, but already stored.
         documents_deleted: deleted, because their source no longer has them, or is gone.
-        pieces: token vectors stored.
+        pieces: word pieces of what was stored; a store joins those of a word into one vector.
         bad_records: records that could not be used; all are in the dead letters.
         skipped: files that no reader knows, by extension.
         notes: what is special in the files that were read, such as ``insertions``, with its count.

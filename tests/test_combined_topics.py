@@ -182,7 +182,7 @@ def test_a_file_that_is_written_is_read_as_the_same_topic() -> None:
         ('all = [{ speaker = "x" }]', "give the name of a topic"),
         ('all = [{ topic = "x", spaeker = "y" }]', "unknown key spaeker; did you mean speaker?"),
         ('all = [{ topic = "x", first = "20 s" }]', "first of x: '20 s': give \"20 seconds\""),
-        ('all = [{ topic = "x", times = 0 }]', "give a whole number from 1 on"),
+        ('all = [{ topic = "x", times = 0 }]', "give a whole number of at least 1"),
         ('all = [{ topic = "x", asked = "yes" }]', "give true for questions"),
         ('all = [{ topic = "x", within = "1 turn" }]', "within of x: of what?"),
         ('all = [{ topic = "x", after = "a", near = "b" }]', "give one of after, before, near"),

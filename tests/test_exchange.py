@@ -192,7 +192,7 @@ class TestRunRecords:
             for one in ("asked.html", "hits.html")
         )
         assert asked == again
-        assert "probability from 0.3 on" in again
+        assert "probability 0.3 or more" in again
         assert read_record("hits.html").run == read_record("hits.jsonl").run
         with Path("hits.jsonl").open("a") as file:
             file.write("\n")

@@ -79,7 +79,7 @@ def test_shows_hits_and_near_misses_apart(out: Path) -> None:
     assert write_report(hits, out, threshold=0.5, title="Calls of May") == 3
     page = Page(out)
     assert "Calls of May" in page.text
-    assert "3 hits in 3 documents, cosine from 0.5 on; 1 near miss" in page.text
+    assert "3 hits in 3 documents, cosine 0.5 or more; 1 near miss" in page.text
     assert page.text.index("call-1:107-117") < page.text.index("call-2:107-117")
     assert [one.get("class") for one in page.all("article")] == [None, None, "near-miss", None]
     assert page.text.count("domain: mobile") == 4

@@ -315,7 +315,7 @@ def test_review_is_resumable_and_teaches(run: Run, store: str) -> None:
     assert "[learned]" not in Path("topics/cancel.toml").read_text()
     taught = run("topics", "learn", "topics", "--store", store)
     assert taught.out.startswith(shown.out.rstrip())
-    assert "\n# cut: cosine from 0.70 on before, cosine from 0." in taught.out
+    assert "\n# cut: cosine 0.70 or more before, cosine 0." in taught.out
     assert taught.out.endswith("\n# hits: 1 before, 1 now\n")
     assert run("topics", "learn", "topics").err.endswith("give --store or --labels\n")
     assert Path("topics/cancel.toml").read_text().startswith("# How customers leave.")

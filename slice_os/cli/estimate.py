@@ -29,7 +29,12 @@ DEFAULT_SIZE = 140
 @click.argument("topic", type=click.Path(exists=True, dir_okay=False))
 @store_option
 @work_option
-@click.option("--size", type=COUNT, default=DEFAULT_SIZE, help="Passages to label, about.")
+@click.option(
+    "--size",
+    type=COUNT,
+    default=DEFAULT_SIZE,
+    help="Passages to label, about; at least 5 of each range of scores.",
+)
 @click.option("--seed", type=int, default=0, help="Of the sample.")
 @reader_option
 @output_option

@@ -331,7 +331,8 @@ reader_option = click.option(
     "--reader",
     metavar="NAME",
     default=lambda: os.environ.get("USER", ""),
-    help="Who answers; '' for nobody in particular.  [default: $USER]",
+    show_default="$USER",
+    help="Who answers; '' for nobody in particular.",
 )
 
 topic_paths = click.argument(

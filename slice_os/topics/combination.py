@@ -196,7 +196,7 @@ def _asked(value: Any) -> bool:
 
 def _least(value: Any) -> int:
     if type(value) is not int or value < 1:
-        raise InputError(f"{value!r}: give a whole number from 1 on")
+        raise InputError(f"{value!r}: give a whole number of at least 1")
     return value
 
 

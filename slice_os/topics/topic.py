@@ -55,7 +55,7 @@ class Requirement:
     def __str__(self) -> str:
         """The cut in words."""
         least = self.probability or self.cosine
-        return f"{'probability' if self.probability else 'cosine'} from {least:.2f} on"
+        return f"{'probability' if self.probability else 'cosine'} {least:.2f} or more"
 
     def admits(self, hit: Hit) -> bool:
         """Whether a hit, with the probability that its topic gives it, counts."""

@@ -19,7 +19,7 @@ class Work:
     @classmethod
     def of(cls, store_folder: Path | None, chosen: Path | None = None) -> Work:
         """The chosen folder, or that of a local store; for other stores the current one."""
-        return cls((chosen or store_folder or Path()).absolute())
+        return cls((chosen or store_folder or Path()).resolve())
 
     @property
     def topics(self) -> Path:

@@ -61,6 +61,7 @@ def test_access_lines_have_no_phrase_and_no_key(store_folder: Path, tmp_path: Pa
             body = {"phrases": SECRET, "documents": []} if path == "scan" else {"phrases": SECRET}
             httpx.post(f"{server.address}/{path}", json=body, headers=headers, timeout=60)
         httpx.get(f"{server.address}/documents/{SECRET}")
+        assert httpx.get(f"{server.address}/assets/app.js").is_success
     lines = list(map(orjson.loads, server.log))
     assert [line["route"] for line in lines] == ["/search", "/scan", "/documents/{doc_id:path}"]
     assert [line["status"] for line in lines] == [200, 200, 404]

@@ -92,7 +92,7 @@ def write_report(
         title=title,
         run=run.told() if run else {},
         cuts=" and ".join(
-            f"{name} from {cut:g}"
+            f"{name} {cut:g} or more"
             for name, cut in cuts.items()
             if cut is not None and isfinite(cut)
         ),

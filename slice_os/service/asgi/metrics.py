@@ -102,7 +102,9 @@ class Observed:
             "bytes": size,
             "key": state.get("key"),
         }
-        access_log.info("%s", orjson.dumps(line).decode())
+        # The page has dozens of files; what is wrong would drown among them.
+        if route != "other" or status >= 400:
+            access_log.info("%s", orjson.dumps(line).decode())
 
 
 @router.get(

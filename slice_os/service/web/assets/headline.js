@@ -39,7 +39,7 @@ export function headline(choose, answerOf) {
     const sum = sure.some((hit) => hit.probability !== null) ? "The sum of the probabilities of " : "";
     sentence.replaceChildren(
       element("b", {}, some), ` ${say} `,
-      element("span", { class: "soft" }, `${sum}${documents(shares.length)} with a hit from ${measure} ${least.toFixed(2)} on${within ? ", within your filters" : ""}${weekly}.`),
+      element("span", { class: "soft" }, `${sum}${documents(shares.length)} with a hit of ${measure} ${least.toFixed(2)} or more${within ? ", within your filters" : ""}${weekly}.`),
     );
   }
 
