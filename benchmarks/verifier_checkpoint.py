@@ -20,7 +20,7 @@ import torch
 from alignment_fitting import compared
 from safetensors.torch import load_file
 from transformers import AutoModelForTokenClassification
-from verifier_calibration import KINDS, Part, _logistic_regression, auc, natural_hits
+from verifier_calibration import KINDS, Part, auc, logistic_regression, natural_hits
 
 from slice_os import SpanEncoder
 from slice_os.encoder.alignment import Aligner
@@ -81,10 +81,10 @@ def main() -> None:
     says, not_so = (network.odds([getattr(p, one) for p in pairs]) for one in ("says", "contrast"))
     print(f"pairs in order: {(says > not_so).mean():.3f}")
     weights = read_weights()
-    sets = {kind: (part.both(weights), part.claims.right) for kind, part in parts.items()}
+    sets = {kind: (part.evidence(weights), part.claims.right) for kind, part in parts.items()}
     for kind, (columns, labels) in sets.items():
         right = labels > 0.5
-        fitted = _logistic_regression([one for other, one in sets.items() if other != kind])
+        fitted = logistic_regression([one for other, one in sets.items() if other != kind])
         together, odds = columns @ fitted, parts[kind].odds
         yes = [(odds[one] > 0).mean() for one in (right, ~right)]
         print(

@@ -45,7 +45,7 @@ STAGES = {
     "claims": [(refinement, "claim_of")],
     "wording: words and vectors": [(ClaimReader, "read")],
     "wording: comparison": [(wording, "compare_wording")],
-    "wording: probability": [(wording.WordingVerifier, "check")],
+    "wording: probability": [(wording.WordingVerifier, "compare")],
     "network: word pieces": [(ClaimInputs, "row")],
     "network": [(cross_encoder.CrossEncoderVerifier, "_run")],
 }

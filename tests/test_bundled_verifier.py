@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from slice_os import Claim, SpanEncoder, Verdict
-from slice_os.verifier.bundled import CLEAR, BundledVerifier, together
+from slice_os.verifier.bundled import BundledVerifier, together
 from slice_os.verifier.cross_encoder import ClaimInputs, ClaimRow
+from slice_os.verifier.wording.verifier import Compared
 
 PHRASE = "I want to cancel my subscription"
 
@@ -34,7 +35,7 @@ def test_no_verdict_depends_on_other_claims(encoder: SpanEncoder) -> None:
 def test_says_what_says_the_phrase(encoder: SpanEncoder) -> None:
     same, denied, _, exact, *_, other = BundledVerifier(encoder).check(CLAIMS)
     assert exact.probability > same.probability > denied.probability
-    assert other.probability < CLEAR
+    assert other.probability < 0.05
     assert ("cancel", "end") in same.matches
     assert denied.reasons == ("negated here",)
 
@@ -68,11 +69,19 @@ def test_hits_in_the_same_words_are_read_once_and_clear_ones_never(
 def test_reasons_need_both(
     read: Verdict | None, compared: Verdict, reasons: tuple[str, ...]
 ) -> None:
-    assert together(read, compared).reasons == reasons
+    assert together(read, Compared(compared, 0.3)).reasons == reasons
 
 
 def test_the_network_moves_the_probability() -> None:
-    compared = Verdict(0.6)
+    compared = Compared(Verdict(0.6), 0.9)
     found = [together(Verdict(read), compared).probability for read in (0.001, 0.1, 0.5, 0.999)]
     assert found == sorted(found)
     assert found[0] < 0.1 < 0.5 < found[-1]
+
+
+def test_what_the_wording_says_against_moves_it_too() -> None:
+    found = [
+        together(Verdict(0.9), Compared(Verdict(0.6), agrees)).probability
+        for agrees in (0.001, 0.1, 0.5, 0.999)
+    ]
+    assert found[0] < found[1] < found[2] == found[3]
