@@ -47,7 +47,7 @@ CALM, OVERLOAD = 0.5, 3.0
 # When the service is stopped or killed, as shares of the overload; memory counts after them.
 RESTARTS = (0.04, 0.08, 0.12, 0.16)
 NODE_RESTART = 0.2
-MEASURED = ("rss_mb", "handles", "threads")
+MEASURED = ("rss_mb", "own_mb", "handles", "threads")
 LIMIT = 5.0
 CORES = sorted(os.sched_getaffinity(0))
 # With several cores, the first one is for the clients alone.

@@ -18,11 +18,13 @@ Samples = list[dict[str, float]]
 
 
 def of_process(process: int | str = "self") -> dict[str, float]:
-    """Resident memory, open files and threads of this process, or of another."""
+    """Resident memory, also without mapped files, open files and threads of a process."""
     folder = Path("/proc", str(process))
-    pages = int((folder / "statm").read_text().split()[1])
+    resident, mapped = (int(pages) for pages in (folder / "statm").read_text().split()[1:3])
+    size = os.sysconf("SC_PAGE_SIZE") / 1e6
     return {
-        "rss_mb": pages * os.sysconf("SC_PAGE_SIZE") / 1e6,
+        "rss_mb": resident * size,
+        "own_mb": (resident - mapped) * size,
         "handles": sum(1 for _ in (folder / "fd").iterdir()),
         "threads": sum(1 for _ in (folder / "task").iterdir()),
     }
