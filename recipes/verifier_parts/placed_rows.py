@@ -38,7 +38,7 @@ def placed_rows(
             passage = Passage(wording, 0, len(wording))
         else:
             passage = place(wording, contexts, rng)
-        start, end = _ragged(passage, rng)
+        start, end = ragged(passage, rng)
         phrase, labels = statement.phrase, (statement.says, statement.kind, statement.source)
         if rng.random() < 0.5:
             phrase = phrase.rstrip(".!")
@@ -64,7 +64,7 @@ def _against(statement: Statement, at: int) -> tuple[tuple[int, int], ...] | Non
     return tuple(found) if 0 < len(found) <= _CHANGES else None
 
 
-def _ragged(passage: Passage, rng: Random) -> tuple[int, int]:
+def ragged(passage: Passage, rng: Random) -> tuple[int, int]:
     """Borders as a search may set them: some words more, or some of the first words missing."""
     words = find_words(passage.text)
     inside = np.flatnonzero((words[:, 0] >= passage.start) & (words[:, 1] <= passage.end)).tolist()

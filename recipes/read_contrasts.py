@@ -1,0 +1,99 @@
+"""Rows for the last training of the verifier: written sets, hits that were read, and older rows.
+
+    python recipes/read_contrasts.py DATA found.jsonl OUT [--contrasts N] [--hits N] [--seed N]
+
+Written sets (recipes/written) have far wordings that say their phrase and near ones that do not;
+each is there twice, with other borders. Of wordings that are merely near, half are left out: in
+hits that were read (recipes/labelled), users accept some that say the gist. Of found.jsonl, which
+recipes/found_contrasts.py made, so many contrasts and hits come along, so that nothing is
+forgotten. Rows with a sentence of an evaluation set, or a phrase of benchmarks/, are dropped. One
+phrase in ten that was written or read is left for development, in OUT.development.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+from verifier_parts.builder import HASHES
+from verifier_parts.contrast_rows import ContrastRow, by_phrase, first_rows, read_rows, write_rows
+from verifier_parts.placed_rows import ragged
+from verifier_parts.read_hits import labelled_rows
+from verifier_parts.written import written_rows
+
+from slice_os.datasets.decontamination import read_hashes, sentence_hash
+from slice_os.training.record_types import Passage
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+NEAR = 0.5
+DEVELOPMENT = 10
+
+
+def benchmark_phrases() -> Iterator[str]:
+    """The phrases of the contrasts and of the natural hits that are measured."""
+    for path in sorted(BENCHMARKS.glob("[cn]*/*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            yield json.loads(line)["phrase"]
+
+
+def again(row: ContrastRow, rng: Random) -> ContrastRow:
+    """The row with other borders, as a claim of a phrase of its own."""
+    stop = "" if row.phrase.endswith((".", "?", "!")) else "."
+    start, end = ragged(Passage(row.text, row.start, row.end), rng)
+    return replace(row, phrase=row.phrase + stop, start=start, end=end)
+
+
+def developed(row: ContrastRow) -> bool:
+    """Whether the row is for development; by its phrase, so that it stays so as sets are added."""
+    return int(sentence_hash(row.phrase)[:4], 16) % DEVELOPMENT == 0
+
+
+def some(rows: Iterable[ContrastRow], count: int, rng: Random) -> list[ContrastRow]:
+    """So many rows, whole phrases at random."""
+    groups = list(by_phrase(rows).values())
+    return first_rows(rng.sample(groups, len(groups)), count)
+
+
+def main() -> None:
+    """Choose the rows, and write them."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("found", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--contrasts", type=int, default=8_000)
+    parser.add_argument("--hits", type=int, default=6_000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    rng = Random(options.seed)  # noqa: S311
+    kept_apart = read_hashes(options.data / HASHES).hashes | set(
+        map(sentence_hash, benchmark_phrases())
+    )
+
+    def allowed(row: ContrastRow) -> bool:
+        texts = row.phrase, row.text, row.text[row.start : row.end]
+        return not kept_apart & set(map(sentence_hash, texts))
+
+    older = list(read_rows(options.found))
+    hits = some((row for row in older if row.source.startswith("found")), options.hits, rng)
+    others = (row for row in older if not row.source.startswith("found"))
+    contrasts = some(others, options.contrasts, rng)
+    written = list(filter(allowed, written_rows(rng)))
+    read = list(filter(allowed, labelled_rows(options.data)))
+    apart = [row for row in (*written, *read) if developed(row)]
+    written = [row for row in written if row.kind != "near" or rng.random() < NEAR]
+    written, read = ([row for row in rows if not developed(row)] for rows in (written, read))
+    rows = [*written, *(again(row, rng) for row in written), *read, *contrasts, *hits]
+    write_rows(rows, options.out)
+    write_rows(apart, options.out.with_suffix(f"{options.out.suffix}.development"))
+    print(
+        f"{options.out}: {len(rows):,} rows, {len(written):,} written ones twice, "
+        f"{len(read):,} hits that were read, {len(contrasts):,} contrasts and {len(hits):,} hits"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""Hits of searches that were read and labelled, and the texts that they are in."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from slice_os.datasets.files import DataSource
+from slice_os.verifier.claims import claim_in
+
+from .contrast_rows import ContrastRow
+
+LABELLED = Path(__file__).parents[1] / "labelled"
+HITS = DataSource('JSON Lines of {"phrase", "text": hash, "start", "end", "right"}')
+_SHORTEST = 60  # code points of a clause of an NDA that is searched
+_KEY = 12
+
+
+def labelled_rows(data: Path, folder: Path = LABELLED) -> Iterator[ContrastRow]:
+    """The hits that were labelled, in their sentences; those left open are left out.
+
+    Raises an `InputError` if a file is missing or malformed, and a `KeyError` if the data sets have
+    other texts.
+    """
+    for path in sorted(folder.glob("*.jsonl")):
+        texts = {text_key(text): text for text in searched_texts(data, path.stem)}
+        for row in HITS.json_lines(path):
+            right = row.values["right"]
+            if right is not None:
+                place = row.values["start"], row.values["end"]
+                claim = claim_in(row.text("phrase"), texts[row.text("text")], *place)
+                before = f"{claim.before} " if claim.before else ""
+                start, end = claim.start + len(before), claim.end + len(before)
+                labels = right, "paraphrase" if right else "near", f"read-{path.stem}"
+                against = () if right else None
+                yield ContrastRow(claim.phrase, before + claim.text, start, end, *labels, against)
+
+
+def text_key(text: str) -> str:
+    """The beginning of a text's sha1."""
+    return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()[:_KEY]
+
+
+def searched_texts(data: Path, corpus: str) -> Iterable[str]:
+    """The texts of a corpus, from the folder with the data sets.
+
+    No text of benchmarks/natural is among them: dialogues are of other customers, contracts of
+    CUAD's training part, web texts those that the benchmark leaves.
+    """
+    sets = {
+        "calls": lambda: _calls(data),
+        "dialogues": lambda: _dialogues(data),
+        "contracts": lambda: _contracts(data),
+        "web": lambda: _web(data),
+        "nda": lambda: _clauses(data),
+        "banking": lambda: _banking(data),
+        "squad": lambda: _paragraphs(data),
+        "agents": lambda: _fields(data, ("meanings/multiwoz", "meanings/e2e", "meanings/viggo")),
+        "advice": lambda: chain(_questions(data), _fields(data, _UTTERANCES)),
+        "opinions": lambda: _fields(data, ("argkp/pairs", "perspectrum/pairs")),
+        "evidence": lambda: _fields(data, ("fever-claims/pairs", "fool-me-twice/pairs")),
+        "news": lambda: _fields(data, ("onestop-english/pairs",)),
+    }
+    return sets[corpus]()
+
+
+_UTTERANCES = tuple(f"{name}/utterances" for name in ("nlupp", "dstc11-intents", "hwu64"))
+
+
+def _calls(data: Path) -> Iterator[str]:
+    for row in _lines(data / "sgd-dialogues/train"):
+        for first in range(0, len(row["turns"]), 5):
+            yield _said(row["turns"][first : first + 5])
+
+
+def _dialogues(data: Path) -> Iterator[str]:
+    for number, row in enumerate(_lines(data / "multidogo/turn_level")):
+        if number % 10 != 5:
+            yield _said(row["turns"])
+
+
+def _contracts(data: Path) -> Iterator[str]:
+    for row in _lines(data / "cuad/cuad_spans.half"):
+        if row["thirdparty_split"] == "train":
+            yield from (" ".join(part.split()) for part in row["text"].split("\n\n"))
+
+
+def _web(data: Path) -> Iterator[str]:
+    rows = enumerate(_lines(data / "english-passages/passages"))
+    return (row["text"] for number, row in rows if number % 3)
+
+
+def _clauses(data: Path) -> Iterator[str]:
+    for contract in _json(data / "contract-nli/train_truncated.json.gz")["documents"]:
+        for start, end in contract["spans"]:
+            if end - start > _SHORTEST:
+                yield " ".join(contract["text"][start:end].split())
+
+
+def _banking(data: Path) -> Iterator[str]:
+    for path in sorted((data / "banking77").glob("*.csv")):
+        with path.open(encoding="utf-8", newline="") as stream:
+            yield from (row[0] for row in csv.reader(stream))
+
+
+def _paragraphs(data: Path) -> Iterator[str]:
+    for article in _json(data / "squad/squad_du_test_from_train.json.gz")["data"]:
+        yield from (paragraph["context"] for paragraph in article["paragraphs"])
+
+
+def _questions(data: Path) -> Iterator[str]:
+    return chain.from_iterable(row["texts"] for row in _lines(data / "advising/groups"))
+
+
+def _fields(data: Path, names: Iterable[str]) -> Iterator[str]:
+    return (row["text"] for name in names for row in _lines(data / name))
+
+
+def _said(turns: Iterable[dict[str, Any]]) -> str:
+    return "\n".join(turn["text"] for turn in turns)
+
+
+def _lines(name: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(f"{name}.jsonl.gz", "rt", encoding="utf-8") as stream:
+        yield from map(json.loads, stream)
+
+
+def _json(path: Path) -> Any:
+    with gzip.open(path, "rt", encoding="utf-8") as stream:
+        return json.load(stream)
