@@ -6,8 +6,8 @@ Written sets (recipes/written) have far wordings that say their phrase and near 
 each is there twice, with other borders. Of wordings that are merely near, half are left out: in
 hits that were read (recipes/labelled), users accept some that say the gist. Of found.jsonl, which
 recipes/found_contrasts.py made, so many contrasts and hits come along, so that nothing is
-forgotten. Rows with a sentence of an evaluation set, or a phrase of benchmarks/, are dropped. One
-phrase in ten that was written or read is left for development, in OUT.development.
+forgotten. Rows with a sentence of an evaluation set, or a phrase of benchmarks/, are dropped. Those
+of the phrases in recipes/written/development.txt go to OUT.development instead.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from verifier_parts.builder import HASHES
 from verifier_parts.contrast_rows import ContrastRow, by_phrase, first_rows, read_rows, write_rows
 from verifier_parts.placed_rows import ragged
 from verifier_parts.read_hits import labelled_rows
-from verifier_parts.written import written_rows
+from verifier_parts.written import WRITTEN, written_rows
 
 from slice_os.datasets.decontamination import read_hashes, sentence_hash
 from slice_os.training.record_types import Passage
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 NEAR = 0.5
-DEVELOPMENT = 10
+DEVELOPMENT = WRITTEN / "development.txt"
 
 
 def benchmark_phrases() -> Iterator[str]:
@@ -45,11 +45,6 @@ def again(row: ContrastRow, rng: Random) -> ContrastRow:
     stop = "" if row.phrase.endswith((".", "?", "!")) else "."
     start, end = ragged(Passage(row.text, row.start, row.end), rng)
     return replace(row, phrase=row.phrase + stop, start=start, end=end)
-
-
-def developed(row: ContrastRow) -> bool:
-    """Whether the row is for development; by its phrase, so that it stays so as sets are added."""
-    return int(sentence_hash(row.phrase)[:4], 16) % DEVELOPMENT == 0
 
 
 def some(rows: Iterable[ContrastRow], count: int, rng: Random) -> list[ContrastRow]:
@@ -83,9 +78,10 @@ def main() -> None:
     contrasts = some(others, options.contrasts, rng)
     written = list(filter(allowed, written_rows(rng)))
     read = list(filter(allowed, labelled_rows(options.data)))
-    apart = [row for row in (*written, *read) if developed(row)]
+    left = set(DEVELOPMENT.read_text(encoding="utf-8").splitlines())
+    apart = [row for row in (*written, *read) if row.phrase in left]
     written = [row for row in written if row.kind != "near" or rng.random() < NEAR]
-    written, read = ([row for row in rows if not developed(row)] for rows in (written, read))
+    written, read = ([row for row in rows if row.phrase not in left] for rows in (written, read))
     rows = [*written, *(again(row, rng) for row in written), *read, *contrasts, *hits]
     write_rows(rows, options.out)
     write_rows(apart, options.out.with_suffix(f"{options.out.suffix}.development"))
