@@ -1,7 +1,7 @@
 """Check the probability of hits on kinds of text that it was not fitted to.
 
     python benchmarks/verifier_calibration.py --data ../shared/data --contrasts contrasts.jsonl \
-        [--write]
+        --development read.jsonl.development [--write]
 
 Placed: sentences of Tatoeba paraphrase pairs are placed in other people's text, as
 calibration_set.py does it, in text of four kinds: everyday prose (Swords), dialogues (MultiDoGO),
@@ -18,10 +18,10 @@ contrasts that recipes/contrasts.py made, so that a high cosine does not make up
 evaluation alone.
 
 Both: the log-odds of the wording and of the bundled network, which has seen none of these hits, but
-others over dialogues, contracts and web texts (recipes/found_contrasts.py), are weighed by logistic
-regression on the natural hits of the other kinds and on contrasts. What the wording says against a
-hit weighs AGAINST more, and the sum is then scaled to these hits; the weights in
-slice_os/verifier/bundled.py are those without meetings.
+others over dialogues, contracts and web texts, are weighed by logistic regression on the natural
+hits of the other kinds, and, with WRITTEN of the weight of such a set, on the development rows of
+recipes/read_contrasts.py, which the network has not seen either. The sum is then scaled to the
+hits; the weights in slice_os/verifier/bundled.py are those without meetings.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from natural_hits import LABELS, found
 from scipy.optimize import minimize
 
 from recipes.verifier_parts.builder import known_verbs
-from recipes.verifier_parts.contrast_rows import read_rows
+from recipes.verifier_parts.contrast_rows import ContrastRow, read_rows
 from recipes.verifier_parts.edits import EDITS, edited
 from slice_os import Corpus, Document, Hit, SpanEncoder
 from slice_os.datasets.span_sets import DocumentSpan
@@ -67,8 +67,7 @@ HE_OR_SHE = PERSONS["he"], PERSONS["she"]
 TRAINED = ("everyday", "dialogues", "contracts")
 KINDS = (*TRAINED, "meetings")
 CONTRASTS, CONTRAST_SEED, LONGEST = 16_000, 1, 300
-# More would cost natural hits of kinds left out more than .001 of their mean AUC.
-AGAINST = 0.5
+WRITTEN = 0.25
 RESULT = Path(__file__).parent / "results" / "verifier_calibration.json"
 
 
@@ -159,7 +158,12 @@ def contrasts(path: Path) -> list[tuple[Claim, bool]]:
     rows = list(read_rows(path))
     random.Random(CONTRAST_SEED).shuffle(rows)
     chosen = [row for row in rows[:CONTRASTS] if len(row.phrase) + row.end - row.start < LONGEST]
-    return [(claim_in(row.phrase, row.text, row.start, row.end), row.says) for row in chosen]
+    return labelled(chosen)
+
+
+def labelled(rows: Iterable[ContrastRow]) -> list[tuple[Claim, bool]]:
+    """The claims of rows, and whether they hold."""
+    return [(claim_in(row.phrase, row.text, row.start, row.end), row.says) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +179,9 @@ class Part:
     odds: np.ndarray
 
     def evidence(self, weights: WordingWeights) -> np.ndarray:
-        """``(n, 4)`` log-odds of network, of wording, of what the latter has against, and ones."""
+        """``(n, 3)`` log-odds of network and of wording, and ones."""
         wording = list(map(log_odds, said(weights, self.claims)))
-        agrees = list(map(log_odds, logistic(weights.agreement(self.claims.features))))
-        return np.column_stack([self.odds, wording, np.minimum(agrees, 0), np.ones(len(wording))])
+        return np.column_stack([self.odds, wording, np.ones(len(wording))])
 
     def asked(self, weights: WordingWeights, weighs: np.ndarray) -> np.ndarray:
         """Log-odds by all evidence, if the network is asked only what the product asks it."""
@@ -194,46 +197,51 @@ def said(weights: WordingWeights, claims: ComparedClaims) -> np.ndarray:
     return logistic(weights.agreement(claims.features)) * about
 
 
-def weighed(hits: Sequence[Part], pairs: Part, weights: WordingWeights) -> np.ndarray:
-    """``(4,)`` weights of network, wording, and what that has against, and a constant.
-
-    Each set of hits weighs twice as much as the contrasts; then the sum is scaled to the hits.
-    """
-    sets = [(part.evidence(weights), part.claims.right) for part in (*hits, *hits, pairs)]
-    first = logistic_regression([(columns[:, [0, 1, 3]], right) for columns, right in sets])
-    chosen = np.array([*first[:2], AGAINST])
+def weighed(hits: Sequence[Part], written: Part, weights: WordingWeights) -> np.ndarray:
+    """``(3,)`` weights of network and wording, and a constant, scaled to the hits."""
+    sets = [(part.evidence(weights), part.claims.right) for part in (*hits, written)]
+    first = logistic_regression(sets, [*[1.0] * len(hits), WRITTEN])[:2]
     summed = [
-        (np.column_stack([columns[:, :3] @ chosen, columns[:, 3]]), right)
+        (np.column_stack([columns[:, :2] @ first, columns[:, 2]]), right)
         for columns, right in sets[:-1]
     ]
     scale, constant = logistic_regression(summed)
-    return np.append(scale * chosen, constant)
+    return np.append(scale * first, constant)
 
 
-def logistic_regression(sets: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Weights of columns, given sets of them with labels; each set counts the same."""
+def logistic_regression(
+    sets: Sequence[tuple[np.ndarray, np.ndarray]], weights: Sequence[float] | None = None
+) -> np.ndarray:
+    """Weights of columns, given sets of them with labels; sets count the same if not weighted."""
     columns = np.vstack([one for one, _ in sets])
     sign = 2 * np.concatenate([right for _, right in sets]) - 1
-    share = np.concatenate([np.full(len(right), 1 / len(right)) for _, right in sets])
+    counts = weights or [1.0] * len(sets)
+    share = [
+        np.full(len(right), one / len(right)) for (_, right), one in zip(sets, counts, strict=True)
+    ]
+    shares = np.concatenate(share)
 
     def loss(weights: np.ndarray) -> float:
-        return float((share * np.logaddexp(0, -sign * (columns @ weights))).sum())
+        return float((shares * np.logaddexp(0, -sign * (columns @ weights))).sum())
 
     found: np.ndarray = minimize(loss, np.zeros(columns.shape[1])).x
     return found
 
 
 def probabilities(
-    hits: Mapping[tuple[str, str], Part], pairs: Part, tests: Mapping[str, Part]
+    hits: Mapping[tuple[str, str], Part],
+    made: ComparedClaims,
+    written: Part,
+    tests: Mapping[str, Part],
 ) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
     """Probabilities of each test's hits, by what was fitted to other sets."""
-    weights = fit_alignment([one.claims for one in hits.values()], pairs.claims, "", "")
+    weights = fit_alignment([one.claims for one in hits.values()], made, "", "")
     # A cosine cannot tell contrasts; they would only spoil its fit.
     right = np.concatenate([one.claims.right for one in hits.values()])
     known = np.hstack([lengths(one.claims) for one in hits.values()])
     cosine = fit_calibration("", known[0], known[1], known[2], right, "")
     natural = [one for (_, making), one in hits.items() if making == "natural"]
-    weighs = weighed(natural, pairs, weights)
+    weighs = weighed(natural, written, weights)
     for name, part in tests.items():
         test = part.claims
         yield (
@@ -267,18 +275,21 @@ def measures(values: np.ndarray, right: np.ndarray) -> dict[str, float]:
     }
 
 
-def report(parts: dict[tuple[str, str], Part], pairs: Part) -> dict[str, object]:
+def report(
+    parts: dict[tuple[str, str], Part], made: ComparedClaims, written: Part
+) -> dict[str, object]:
     """Measures with each kind of text left out.
 
     Args:
         parts: hits by kind of text and making.
-        pairs: contrasts.
+        made: contrasts that were made, for the wording.
+        written: those that were written, and hits that were read.
     """
     result: dict[str, object] = {}
     for kind in KINDS:
         others = {key: part for key, part in parts.items() if key[0] != kind}
         tests = {making: test for (of, making), test in parts.items() if of == kind}
-        for making, values in probabilities(others, pairs, tests):
+        for making, values in probabilities(others, made, written, tests):
             right = tests[making].claims.right
             result[f"{kind}, {making}"] = {
                 "hits": len(right),
@@ -300,6 +311,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--contrasts", type=Path, required=True, help="of recipes/contrasts.py")
+    parser.add_argument(
+        "--development", type=Path, required=True, help="of recipes/read_contrasts.py"
+    )
     parser.add_argument("--texts", type=int, default=180, help="texts of a kind")
     parser.add_argument("--write", action="store_true", help="as the bundled weights")
     chosen = parser.parse_args()
@@ -315,10 +329,10 @@ def main() -> None:
     verbs = known_verbs(chosen.data)
     encoder, network = SpanEncoder(), CrossEncoderVerifier(NETWORK)
 
-    def part(labelled: list[tuple[Claim, bool]]) -> Part:
-        read = network.check([claim for claim, _ in labelled])
+    def part(claims: list[tuple[Claim, bool]]) -> Part:
+        read = network.check([claim for claim, _ in claims])
         odds = np.array([log_odds(verdict.probability) for verdict in read])
-        return Part(compared(encoder, labelled), odds)
+        return Part(compared(encoder, claims), odds)
 
     parts = {}
     for kind, some in zip(KINDS, [*texts(chosen.data, choose), passages], strict=True):
@@ -328,21 +342,22 @@ def main() -> None:
             ("natural", natural_hits(kind, chosen.data, encoder)),
         ):
             parts[kind, making] = part([(claim_of(hit), right) for hit, right in hits])
-    made = part(contrasts(chosen.contrasts))
-    result = report(parts, made)
+    made = compared(encoder, contrasts(chosen.contrasts))
+    written = part(labelled(read_rows(chosen.development)))
+    result = report(parts, made, written)
     trained = [one for (kind, making), one in parts.items() if kind in TRAINED]
     natural = [parts[kind, "natural"] for kind in TRAINED]
-    result["weights of both"] = weighed(natural, made, read_weights()).tolist()
+    result["weights of both"] = weighed(natural, written, read_weights()).tolist()
     print(json.dumps(result, indent=1))
     RESULT.write_text(json.dumps(result, indent=1) + "\n")
     if chosen.write:
         learned = [one.claims for one in trained]
         provenance = (
             f"{sum(len(one.right) for one in learned):,} placed and natural hits over "
-            f"{', '.join(TRAINED)}, and {len(made.odds):,} made contrasts; see "
+            f"{', '.join(TRAINED)}, and {len(made.right):,} made contrasts; see "
             "benchmarks/verifier_calibration.py"
         )
-        weights = fit_alignment(learned, made.claims, encoder.card.encoder_id, provenance)
+        weights = fit_alignment(learned, made, encoder.card.encoder_id, provenance)
         WEIGHTS.write_bytes(orjson.dumps(weights, option=orjson.OPT_APPEND_NEWLINE))
 
 

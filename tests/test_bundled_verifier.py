@@ -7,7 +7,6 @@ import pytest
 from slice_os import Claim, SpanEncoder, Verdict
 from slice_os.verifier.bundled import BundledVerifier, together
 from slice_os.verifier.cross_encoder import ClaimInputs, ClaimRow
-from slice_os.verifier.wording.verifier import Compared
 
 PHRASE = "I want to cancel my subscription"
 
@@ -58,7 +57,7 @@ def test_hits_in_the_same_words_are_read_once_and_clear_ones_never(
 
 
 @pytest.mark.parametrize(
-    ("read", "compared", "reasons"),
+    ("read", "said", "reasons"),
     [
         (Verdict(0.1), Verdict(0.3, ("denied",)), ("denied",)),
         (Verdict(0.9), Verdict(0.3, ("denied",)), ()),
@@ -66,22 +65,15 @@ def test_hits_in_the_same_words_are_read_once_and_clear_ones_never(
         (Verdict(0.9), Verdict(0.99), ()),
     ],
 )
-def test_reasons_need_both(
-    read: Verdict | None, compared: Verdict, reasons: tuple[str, ...]
-) -> None:
-    assert together(read, Compared(compared, 0.3)).reasons == reasons
+def test_reasons_need_both(read: Verdict | None, said: Verdict, reasons: tuple[str, ...]) -> None:
+    assert together(read, said).reasons == reasons
 
 
-def test_the_network_moves_the_probability() -> None:
-    compared = Compared(Verdict(0.6), 0.9)
-    found = [together(Verdict(read), compared).probability for read in (0.001, 0.1, 0.5, 0.999)]
-    assert found == sorted(found)
-    assert found[0] < 0.1 < 0.5 < found[-1]
-
-
-def test_what_the_wording_says_against_moves_it_too() -> None:
-    found = [
-        together(Verdict(0.9), Compared(Verdict(0.6), agrees)).probability
-        for agrees in (0.001, 0.1, 0.5, 0.999)
-    ]
-    assert found[0] < found[1] < found[2] == found[3]
+def test_network_and_wording_move_the_probability() -> None:
+    for claims in (
+        [(Verdict(read), Verdict(0.6)) for read in (0.001, 0.1, 0.5, 0.999)],
+        [(Verdict(0.6), Verdict(said)) for said in (0.001, 0.1, 0.5, 0.999)],
+    ):
+        found = [together(read, said).probability for read, said in claims]
+        assert found == sorted(found)
+        assert found[0] < 0.5 < found[-1]

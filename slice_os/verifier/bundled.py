@@ -12,15 +12,14 @@ from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.text.documents import ENGLISH
 from slice_os.verifier.claims import Claim, Verdict, Verdicts
 from slice_os.verifier.cross_encoder import CrossEncoderVerifier
-from slice_os.verifier.wording.verifier import Compared, WordingVerifier
+from slice_os.verifier.wording.verifier import WordingVerifier
 
 NETWORK = Path(__file__).parents[1] / "models" / "slice-verify"
 """The network's folder, which recipes/verifier.py makes."""
 
-# Weights of the log-odds of the network, of the wording, and of what the wording says against, and
-# a constant: logistic regression on labelled hits and on contrasts, by
-# benchmarks/verifier_calibration.py.
-WEIGHTS = (0.36, 0.62, 0.48, -0.25)
+# Weights of the log-odds of the network and of the wording, and a constant: logistic regression on
+# labelled hits and on written contrasts, by benchmarks/verifier_calibration.py.
+WEIGHTS = (0.36, 0.62, -0.25)
 # Below this probability by the wording, hardly any answer of the network makes a hit likely. It is
 # not asked then, and taken for rather against the hit.
 CLEAR = 0.05
@@ -46,29 +45,28 @@ class BundledVerifier:
 
     def begin(self, claims: Sequence[Claim]) -> Verdicts:
         """As `check`, but returns while the network reads; call the result for the verdicts."""
-        compared = self._wording.compare(claims)
-        unclear = [one.verdict.probability >= CLEAR for one in compared]
+        said = self._wording.check(claims)
+        unclear = [one.probability >= CLEAR for one in said]
         verdicts = self._network.begin(list(compress(claims, unclear)))
 
         def both() -> list[Verdict]:
             read = iter(verdicts())
             return [
                 together(next(read) if asked else None, one)
-                for asked, one in zip(unclear, compared, strict=True)
+                for asked, one in zip(unclear, said, strict=True)
             ]
 
         return both
 
 
-def together(read: Verdict | None, compared: Compared) -> Verdict:
+def together(read: Verdict | None, said: Verdict) -> Verdict:
     """The verdict by the network's, if it was asked, and the wording's.
 
     Evidence against is the wording's, if neither the network nor both together hold the hit likely.
     """
-    network, wording, denial, constant = WEIGHTS
-    asked, said = read or UNREAD, compared.verdict
-    odds = network * log_odds(asked.probability) + wording * log_odds(said.probability)
-    odds += denial * min(0.0, log_odds(compared.agrees)) + constant
+    network, wording, constant = WEIGHTS
+    asked = read or UNREAD
+    odds = network * log_odds(asked.probability) + wording * log_odds(said.probability) + constant
     against = odds < 0 and asked.probability < _LIKELY
     return replace(said, probability=1 / (1 + exp(-odds)), reasons=said.reasons if against else ())
 

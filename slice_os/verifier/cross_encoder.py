@@ -41,7 +41,7 @@ AGAINST = {
 
 _RANGES = {"max_length": (16, 512), "batch_pieces": (1, 16_384)}
 # Folded, the scales of a product could not be fused with it.
-_WITHOUT = ("ConstantFolding",)
+_WITHOUT = ("ConstantFolding", "SkipLayerNormFusion")
 _MOST_ODDS = 50.0
 # Verdicts that are kept, since people say the same words again and again.
 _REMEMBERED = 10_000

@@ -113,19 +113,6 @@ AGREEMENT = "agreement"
 _AGREES = 0.4
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """A claim whose wording is compared.
-
-    Attributes:
-        verdict: by the wording and the cosine.
-        agrees: the probability that the wording says nothing else, whatever it is about.
-    """
-
-    verdict: Verdict
-    agrees: float
-
-
 class WordingVerifier:
     """Estimates the probability that a hit says its phrase, with reasons against it.
 
@@ -160,10 +147,6 @@ class WordingVerifier:
 
     def check(self, claims: Sequence[Claim]) -> list[Verdict]:
         """A verdict for each claim, with reasons; none depends on the others."""
-        return [one.verdict for one in self.compare(claims)]
-
-    def compare(self, claims: Sequence[Claim]) -> list[Compared]:
-        """As `check`, with the part of it that the wording alone decides."""
         if not claims:
             return []
         readings = self._reader.read(claims)
@@ -174,9 +157,7 @@ class WordingVerifier:
             priors = [one.prior for one in readings]
             likely = agreement * logistic(self._weights.aboutness(features, priors))
         return [
-            Compared(
-                Verdict(probability, one.reasons if agrees < _AGREES else (), one.matches), agrees
-            )
+            Verdict(probability, one.reasons if agrees < _AGREES else (), one.matches)
             for probability, agrees, one in zip(
                 likely.tolist(), agreement.tolist(), compared, strict=True
             )
