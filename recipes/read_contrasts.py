@@ -3,8 +3,10 @@
     python recipes/read_contrasts.py DATA found.jsonl OUT [--contrasts N] [--hits N] [--seed N]
 
 Written sets (recipes/written) have far wordings that say their phrase and near ones that do not;
-each is there twice, with other borders. Of wordings that are merely near, half are left out: in
-hits that were read (recipes/labelled), users accept some that say the gist. Of found.jsonl, which
+each is there twice, with other borders. By themselves they would teach that far wordings are right
+and near ones wrong, so each phrase gets its own words, which say it, and the words of others, which
+do not. Of wordings that are merely near, half are left out: in hits that were read
+(recipes/labelled), users accept some that say the gist. Of found.jsonl, which
 recipes/found_contrasts.py made, so many contrasts and hits come along, so that nothing is
 forgotten. Rows with a sentence of an evaluation set, or a phrase of benchmarks/, are dropped. Those
 of the phrases in recipes/written/development.txt go to OUT.development instead.
@@ -14,14 +16,15 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 from verifier_parts.builder import HASHES
 from verifier_parts.contrast_rows import ContrastRow, by_phrase, first_rows, read_rows, write_rows
-from verifier_parts.placed_rows import ragged
+from verifier_parts.frames import Statement
+from verifier_parts.placed_rows import placed_rows, ragged
 from verifier_parts.read_hits import labelled_rows
 from verifier_parts.written import WRITTEN, written_rows
 
@@ -30,6 +33,7 @@ from slice_os.training.record_types import Passage
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 NEAR = 0.5
+OWN_WORDS, CONTEXT, PLACED, OTHERS = range(3, 15), range(6, 25), 0.6, 2
 DEVELOPMENT = WRITTEN / "development.txt"
 
 
@@ -45,6 +49,24 @@ def again(row: ContrastRow, rng: Random) -> ContrastRow:
     stop = "" if row.phrase.endswith((".", "?", "!")) else "."
     start, end = ragged(Passage(row.text, row.start, row.end), rng)
     return replace(row, phrase=row.phrase + stop, start=start, end=end)
+
+
+def own_words(rows: Sequence[ContrastRow], rng: Random) -> Iterator[ContrastRow]:
+    """Phrases and wordings as they are, most of them in other text, as what says them."""
+    short = [row.text[row.start : row.end] for row in rows if row.says]
+    texts = [*by_phrase(rows), *(text for text in short if len(text.split()) in OWN_WORDS)]
+    statements = [Statement(text, text, True, "paraphrase", "written-same") for text in texts]
+    around = [row.text for row in rows if row.start == 0 and len(row.text.split()) in CONTEXT]
+    return placed_rows(statements, around, PLACED, rng)
+
+
+def other_words(rows: Sequence[ContrastRow], rng: Random) -> Iterator[ContrastRow]:
+    """Phrases with words that were written for another one."""
+    for phrase in by_phrase(rows):
+        for other in rng.sample(rows, OTHERS):
+            if other.phrase != phrase:
+                labels = {"says": False, "kind": "random", "source": "written-other"}
+                yield replace(other, phrase=phrase, against=None, **labels)
 
 
 def some(rows: Iterable[ContrastRow], count: int, rng: Random) -> list[ContrastRow]:
@@ -82,11 +104,13 @@ def main() -> None:
     apart = [row for row in (*written, *read) if row.phrase in left]
     written = [row for row in written if row.kind != "near" or rng.random() < NEAR]
     written, read = ([row for row in rows if row.phrase not in left] for rows in (written, read))
-    rows = [*written, *(again(row, rng) for row in written), *read, *contrasts, *hits]
+    made = [*own_words(written, rng), *other_words(written, rng)]
+    rows = [*written, *(again(row, rng) for row in written), *made, *read, *contrasts, *hits]
     write_rows(rows, options.out)
     write_rows(apart, options.out.with_suffix(f"{options.out.suffix}.development"))
     print(
         f"{options.out}: {len(rows):,} rows, {len(written):,} written ones twice, "
+        f"{len(made):,} with own words or others', "
         f"{len(read):,} hits that were read, {len(contrasts):,} contrasts and {len(hits):,} hits"
     )
 

@@ -6,7 +6,7 @@ import csv
 import gzip
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -53,24 +53,7 @@ def searched_texts(data: Path, corpus: str) -> Iterable[str]:
     No text of benchmarks/natural is among them: dialogues are of other customers, contracts of
     CUAD's training part, web texts those that the benchmark leaves.
     """
-    sets = {
-        "calls": lambda: _calls(data),
-        "dialogues": lambda: _dialogues(data),
-        "contracts": lambda: _contracts(data),
-        "web": lambda: _web(data),
-        "nda": lambda: _clauses(data),
-        "banking": lambda: _banking(data),
-        "squad": lambda: _paragraphs(data),
-        "agents": lambda: _fields(data, ("meanings/multiwoz", "meanings/e2e", "meanings/viggo")),
-        "advice": lambda: chain(_questions(data), _fields(data, _UTTERANCES)),
-        "opinions": lambda: _fields(data, ("argkp/pairs", "perspectrum/pairs")),
-        "evidence": lambda: _fields(data, ("fever-claims/pairs", "fool-me-twice/pairs")),
-        "news": lambda: _fields(data, ("onestop-english/pairs",)),
-    }
-    return sets[corpus]()
-
-
-_UTTERANCES = tuple(f"{name}/utterances" for name in ("nlupp", "dstc11-intents", "hwu64"))
+    return _CORPORA[corpus](data)
 
 
 def _calls(data: Path) -> Iterator[str]:
@@ -134,3 +117,20 @@ def _lines(name: Path) -> Iterator[dict[str, Any]]:
 def _json(path: Path) -> Any:
     with gzip.open(path, "rt", encoding="utf-8") as stream:
         return json.load(stream)
+
+
+_UTTERANCES = tuple(f"{name}/utterances" for name in ("nlupp", "dstc11-intents", "hwu64"))
+_CORPORA: dict[str, Callable[[Path], Iterable[str]]] = {
+    "calls": _calls,
+    "dialogues": _dialogues,
+    "contracts": _contracts,
+    "web": _web,
+    "nda": _clauses,
+    "banking": _banking,
+    "squad": _paragraphs,
+    "advice": lambda data: chain(_questions(data), _fields(data, _UTTERANCES)),
+    "agents": lambda data: _fields(data, ("meanings/multiwoz", "meanings/e2e", "meanings/viggo")),
+    "opinions": lambda data: _fields(data, ("argkp/pairs", "perspectrum/pairs")),
+    "evidence": lambda data: _fields(data, ("fever-claims/pairs", "fool-me-twice/pairs")),
+    "news": lambda data: _fields(data, ("onestop-english/pairs",)),
+}

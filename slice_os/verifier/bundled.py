@@ -19,10 +19,10 @@ NETWORK = Path(__file__).parents[1] / "models" / "slice-verify"
 
 # Weights of the log-odds of the network and of the wording, and a constant: logistic regression on
 # labelled hits and on written contrasts, by benchmarks/verifier_calibration.py.
-WEIGHTS = (0.36, 0.62, -0.25)
+WEIGHTS = (0.41, 0.53, 0.15)
 # Below this probability by the wording, hardly any answer of the network makes a hit likely. It is
 # not asked then, and taken for rather against the hit.
-CLEAR = 0.05
+CLEAR = 0.02
 UNREAD = Verdict(1 / (1 + exp(2)))
 _NEAREST, _LIKELY = 1e-4, 0.5
 
