@@ -216,13 +216,12 @@ def logistic_regression(
     columns = np.vstack([one for one, _ in sets])
     sign = 2 * np.concatenate([right for _, right in sets]) - 1
     counts = weights or [1.0] * len(sets)
-    share = [
-        np.full(len(right), one / len(right)) for (_, right), one in zip(sets, counts, strict=True)
-    ]
-    shares = np.concatenate(share)
+    share = np.concatenate(
+        [np.full(len(right), n / len(right)) for (_, right), n in zip(sets, counts, strict=True)]
+    )
 
-    def loss(weights: np.ndarray) -> float:
-        return float((shares * np.logaddexp(0, -sign * (columns @ weights))).sum())
+    def loss(chosen: np.ndarray) -> float:
+        return float((share * np.logaddexp(0, -sign * (columns @ chosen))).sum())
 
     found: np.ndarray = minimize(loss, np.zeros(columns.shape[1])).x
     return found

@@ -20,19 +20,19 @@ import gzip
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from verifier_parts.contrast_rows import (
     ContrastRow,
     by_phrase,
-    first_rows,
+    claim_row,
     read_rows,
+    sampled_rows,
     write_rows,
 )
+from verifier_parts.read_hits import searched_texts
 
 from slice_os import Corpus, Document, Hit, SpanEncoder
 from slice_os.query.options import SearchOptions
@@ -40,6 +40,7 @@ from slice_os.search.run import make_query, search
 from slice_os.text.sentences import sentence_ends
 from slice_os.verifier.claims import claim_of
 
+KINDS = ("dialogues", "calls", "contracts", "web")
 # Sets with phrases of their own; of two phrases one is of Tatoeba.
 TATOEBA = "tatoeba"
 OTHERS = (
@@ -57,26 +58,11 @@ Span = tuple[str, int, int]
 
 def passages(data: Path) -> dict[str, list[str]]:
     """Texts of 30 to 90 words, by kind."""
-    dialogues = enumerate(_lines(data / "multidogo" / "turn_level.jsonl.gz"))
-    calls = _lines(data / "sgd-dialogues" / "train.jsonl.gz")
-    contracts = _lines(data / "cuad" / "cuad_spans.half.jsonl.gz")
-    web = enumerate(_lines(data / "english-passages" / "passages.jsonl.gz"))
-    kinds: dict[str, Iterable[str]] = {
-        "dialogues": (_said(row["turns"]) for number, row in dialogues if number % 10 != 5),
-        "calls": (
-            _said(row["turns"][first : first + 5])
-            for row in calls
-            for first in range(0, len(row["turns"]), 5)
-        ),
-        "contracts": chain.from_iterable(
-            _paragraphs(row["text"]) for row in contracts if row["thirdparty_split"] == "train"
-        ),
-        "web": (row["text"] for number, row in web if number % 3),
-    }
-    return {
-        kind: sorted({text for text in texts if len(text.split()) in PASSAGE_WORDS})
-        for kind, texts in kinds.items()
-    }
+    found: dict[str, list[str]] = {}
+    for kind in KINDS:
+        texts = searched_texts(data, kind)
+        found[kind] = sorted({text for text in texts if len(text.split()) in PASSAGE_WORDS})
+    return found
 
 
 def phrases(rows: Iterable[ContrastRow], rng: Random) -> list[list[ContrastRow]]:
@@ -190,11 +176,7 @@ def contract_rows(
 
 def hit_row(hit: Hit, says: bool, kind: str, source: str) -> ContrastRow:
     """A hit in its sentence."""
-    claim = claim_of(hit)
-    before = f"{claim.before} " if claim.before else ""
-    start, end = claim.start + len(before), claim.end + len(before)
-    labels = says, "paraphrase" if says else kind, source, () if says else None
-    return ContrastRow(claim.phrase, before + claim.text, start, end, *labels)
+    return claim_row(claim_of(hit), says, kind, source)
 
 
 def _shared(hit: Hit, span: Span) -> float:
@@ -203,19 +185,6 @@ def _shared(hit: Hit, span: Span) -> float:
     common = min(own.end, span[2]) - max(own.start, span[1])
     longer = max(own.end - own.start, span[2] - span[1])
     return max(0, common) / longer if hit.doc_id == span[0] else 0.0
-
-
-def _said(turns: Iterable[dict[str, Any]]) -> str:
-    return "\n".join(turn["text"] for turn in turns)
-
-
-def _paragraphs(text: str) -> Iterator[str]:
-    return (" ".join(part.split()) for part in text.split("\n\n"))
-
-
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as stream:
-        yield from map(json.loads, stream)
 
 
 def main() -> None:
@@ -243,8 +212,7 @@ def main() -> None:
                 del texts[kind]
             made += placed_rows(encoder, some, found, rng)
         print(f"{len(made):,} hits", flush=True)
-    groups = list(by_phrase(contrasts).values())
-    kept = first_rows(rng.sample(groups, len(groups)), options.kept)
+    kept = sampled_rows(contrasts, options.kept, rng)
     write_rows([*kept, *made], options.out)
     print(f"{options.out}: {len(kept):,} contrasts, {len(made):,} hits")
 

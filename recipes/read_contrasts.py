@@ -16,13 +16,19 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 from verifier_parts.builder import HASHES
-from verifier_parts.contrast_rows import ContrastRow, by_phrase, first_rows, read_rows, write_rows
+from verifier_parts.contrast_rows import (
+    ContrastRow,
+    by_phrase,
+    read_rows,
+    sampled_rows,
+    write_rows,
+)
 from verifier_parts.frames import Statement
 from verifier_parts.placed_rows import placed_rows, ragged
 from verifier_parts.read_hits import labelled_rows
@@ -69,12 +75,6 @@ def other_words(rows: Sequence[ContrastRow], rng: Random) -> Iterator[ContrastRo
                 yield replace(other, phrase=phrase, against=None, **labels)
 
 
-def some(rows: Iterable[ContrastRow], count: int, rng: Random) -> list[ContrastRow]:
-    """So many rows, whole phrases at random."""
-    groups = list(by_phrase(rows).values())
-    return first_rows(rng.sample(groups, len(groups)), count)
-
-
 def main() -> None:
     """Choose the rows, and write them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -95,9 +95,9 @@ def main() -> None:
         return not kept_apart & set(map(sentence_hash, texts))
 
     older = list(read_rows(options.found))
-    hits = some((row for row in older if row.source.startswith("found")), options.hits, rng)
+    hits = sampled_rows((row for row in older if row.source.startswith("found")), options.hits, rng)
     others = (row for row in older if not row.source.startswith("found"))
-    contrasts = some(others, options.contrasts, rng)
+    contrasts = sampled_rows(others, options.contrasts, rng)
     written = list(filter(allowed, written_rows(rng)))
     read = list(filter(allowed, labelled_rows(options.data)))
     left = set(DEVELOPMENT.read_text(encoding="utf-8").splitlines())

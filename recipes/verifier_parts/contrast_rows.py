@@ -6,10 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 
 import orjson
 
 from slice_os.datasets.files import DataSource
+from slice_os.verifier.claims import Claim
 
 KINDS = (
     *("paraphrase", "intent", "random", "near"),
@@ -89,3 +91,17 @@ def first_rows(groups: Iterable[Sequence[ContrastRow]], count: int) -> list[Cont
             break
         kept += rows
     return kept
+
+
+def sampled_rows(rows: Iterable[ContrastRow], count: int, rng: Random) -> list[ContrastRow]:
+    """So many rows, whole phrases at random."""
+    groups = list(by_phrase(rows).values())
+    return first_rows(rng.sample(groups, len(groups)), count)
+
+
+def claim_row(claim: Claim, says: bool, kind: str, source: str) -> ContrastRow:
+    """The row of a claim of a hit, with the sentence before it; ``kind`` if it does not hold."""
+    before = f"{claim.before} " if claim.before else ""
+    start, end = claim.start + len(before), claim.end + len(before)
+    labels = says, "paraphrase" if says else kind, source, () if says else None
+    return ContrastRow(claim.phrase, before + claim.text, start, end, *labels)

@@ -14,7 +14,7 @@ from typing import Any
 from slice_os.datasets.files import DataSource
 from slice_os.verifier.claims import claim_in
 
-from .contrast_rows import ContrastRow
+from .contrast_rows import ContrastRow, claim_row
 
 LABELLED = Path(__file__).parents[1] / "labelled"
 HITS = DataSource('JSON Lines of {"phrase", "text": hash, "start", "end", "right"}')
@@ -35,11 +35,7 @@ def labelled_rows(data: Path, folder: Path = LABELLED) -> Iterator[ContrastRow]:
             if right is not None:
                 place = row.values["start"], row.values["end"]
                 claim = claim_in(row.text("phrase"), texts[row.text("text")], *place)
-                before = f"{claim.before} " if claim.before else ""
-                start, end = claim.start + len(before), claim.end + len(before)
-                labels = right, "paraphrase" if right else "near", f"read-{path.stem}"
-                against = () if right else None
-                yield ContrastRow(claim.phrase, before + claim.text, start, end, *labels, against)
+                yield claim_row(claim, right, "near", f"read-{path.stem}")
 
 
 def text_key(text: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from slice_os.datasets.files import DataSource
+from slice_os.evaluation.contrasts import marked
 from slice_os.training.record_types import Passage
 
 from .contrast_rows import ContrastRow
@@ -18,7 +18,6 @@ SETS = DataSource(
     'JSON Lines of {"phrase", "says": [text], "not": [[kind, text]]}, a [[span]] in each text',
     "see recipes/written/README.md",
 )
-_OPENS, _CLOSES = "[[", "]]"
 _EXACT = 0.6  # share of spans whose borders stay as they were written
 
 
@@ -26,13 +25,13 @@ def written_rows(rng: Random, folder: Path = WRITTEN) -> Iterator[ContrastRow]:
     """The rows of all sets; `InputError` if a file is malformed."""
     for path in sorted(folder.glob("*.jsonl")):
         for row in SETS.json_lines(path):
-            texts: list[Any] = [["paraphrase", text] for text in row.values["says"]]
-            for kind, marked in texts + row.values["not"]:
-                start, end = marked.index(_OPENS), marked.index(_CLOSES) - len(_OPENS)
-                text = marked.replace(_OPENS, "").replace(_CLOSES, "")
+            texts = [("says", "paraphrase", text) for text in row.values["says"]]
+            texts += [("not", kind, text) for kind, text in row.values["not"]]
+            for name, kind, text in texts:
+                claim = marked(row, name, text)
+                start, end = claim.start, claim.end
                 if rng.random() >= _EXACT:
-                    start, end = ragged(Passage(text, start, end), rng)
+                    start, end = ragged(Passage(claim.text, start, end), rng)
                 says = kind == "paraphrase"
-                against = () if says else None
-                labels = says, kind, f"written-{path.stem}", against
-                yield ContrastRow(row.text("phrase"), text, start, end, *labels)
+                labels = says, kind, f"written-{path.stem}", () if says else None
+                yield ContrastRow(claim.phrase, claim.text, start, end, *labels)

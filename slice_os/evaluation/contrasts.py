@@ -40,7 +40,7 @@ class ContrastPair:
 def read_pairs(path: Path) -> list[ContrastPair]:
     """The pairs of a file; a text without marks is a span as a whole."""
     pairs = [
-        ContrastPair(_marked(row, "says"), _marked(row, "contrast"), row.text("kind"))
+        ContrastPair(marked(row, "says"), marked(row, "contrast"), row.text("kind"))
         for row in PAIRS.json_lines(path)
     ]
     if not pairs:
@@ -48,8 +48,12 @@ def read_pairs(path: Path) -> list[ContrastPair]:
     return pairs
 
 
-def _marked(row: DataRow, name: str) -> Claim:
-    phrase, text = row.text("phrase"), row.text(name)
+def marked(row: DataRow, name: str, text: str | None = None) -> Claim:
+    """The claim of the ``[[span]]`` in a field of a row, or in one of the texts in that field.
+
+    A text without marks is a span as a whole; `InputError` if there is more than one span.
+    """
+    phrase, text = row.text("phrase"), row.text(name) if text is None else text
     found = _MARKED.fullmatch(text)
     if found is None:
         return Claim(phrase, text, 0, len(text))

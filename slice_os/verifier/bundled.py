@@ -18,7 +18,8 @@ NETWORK = Path(__file__).parents[1] / "models" / "slice-verify"
 """The network's folder, which recipes/verifier.py makes."""
 
 # Weights of the log-odds of the network and of the wording, and a constant: logistic regression on
-# labelled hits and on written contrasts, by benchmarks/verifier_calibration.py.
+# labelled hits and on written contrasts, as in benchmarks/verifier_calibration.py, by the network
+# before its export.
 WEIGHTS = (0.41, 0.53, 0.15)
 # Below this probability by the wording, hardly any answer of the network makes a hit likely. It is
 # not asked then, and taken for rather against the hit.

@@ -40,7 +40,8 @@ AGAINST = {
 """How words can speak against a claim, in the order of the model's outputs, and for people."""
 
 _RANGES = {"max_length": (16, 512), "batch_pieces": (1, 16_384)}
-# Folded, the scales of a product could not be fused with it.
+# Folded, the scales of a product could not be fused with it; a layer norm fused with its sum adds
+# up number by number.
 _WITHOUT = ("ConstantFolding", "SkipLayerNormFusion")
 _MOST_ODDS = 50.0
 # Verdicts that are kept, since people say the same words again and again.
