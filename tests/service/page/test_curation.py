@@ -260,7 +260,7 @@ def test_near_misses_are_offered_as_phrases(open_page: OpenPage, page_server: Se
 
 def test_answers_teach_a_topic(open_page: OpenPage, page_server: Server) -> None:
     make_topic(page_server, "taught")
-    page = open_page(search_fragment(CANCEL, measure="cosine", least="0.3", topic="taught"))
+    page = open_page(search_fragment(CANCEL, measure="cosine", least="0.5", topic="taught"))
     expect(page.locator(".hit").first).to_be_visible()
     page.keyboard.press("j")
     for key in "yyyn":
