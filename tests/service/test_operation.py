@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import random
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from starlette.testclient import TestClient
 from slice_os import Corpus, Document, SpanEncoder, StoreError
 from slice_os.cli import cli
 from slice_os.service import demo
+from slice_os.service.app import listening
 from tests.soak.clients import Clients
 from tests.soak.everything import Served, place
 
@@ -150,6 +152,13 @@ def test_a_request_that_runs_may_end_when_the_service_stops(
             *_, last = lines
         assert orjson.loads(last)["summary"]["complete"] is True
         assert server.process.wait(60) == 0
+
+
+def test_parts_of_an_answer_do_not_wait_for_one_another() -> None:
+    with listening("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_a_folder_without_a_store_is_told_before_anything_is_served(

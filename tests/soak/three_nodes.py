@@ -179,7 +179,8 @@ class ThreeNodes:
         """What is there: every document once and whole, and every replica."""
         health = self.client.cluster.health(index=index)
         assert health["status"] == "green", health
-        assert not list(find_faults(IndexHandle(self.client, concrete(self.client, index), index)))
+        handle = IndexHandle(self.client, concrete(self.client, index), index)
+        assert list(find_faults(handle)) == []
         with Corpus(self.location(index)) as corpus:
             info = corpus.info()
             assert set(corpus) == {record["id"] for record in self.plan.records}
