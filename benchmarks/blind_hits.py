@@ -2,10 +2,11 @@
 
     python benchmarks/blind_hits.py --data ../shared/data [--verifier NAME ...] [--kind NAME ...]
 
-The labelled hits of debates, support, issues and reviews in benchmarks/natural, or of other kinds;
-those left open are left out. Prints and saves measures of the cosine's probability and of each
-verifier's, and for each verifier how many hits each band has, and the share of them that is right,
-and how many of the right hits have reasons against them. Other kinds are printed alone.
+The labelled hits of two blind sets in benchmarks/natural; those left open are left out. The first
+has debates, support, issues and reviews, the second web answers, papers and earnings calls, read by
+another reader. Prints and saves measures of the cosine's probability and of each verifier's, and
+for each verifier how many hits each band has, and the share of them that is right, and how many of
+the right hits have reasons against them. Hits of kinds that are named are printed alone.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ from slice_os.hits.bands import band_of
 from slice_os.verifier.claims import claim_of
 from slice_os.verifier.registry import DEFAULT, find_verifier
 
-BLIND = ("debates", "support", "issues", "reviews")
+SETS = {
+    "first": ("debates", "support", "issues", "reviews"),
+    "second": ("answers", "papers", "calls"),
+}
 RESULT = Path(__file__).parent / "results" / "blind_hits.json"
 
 
@@ -35,13 +39,22 @@ def main() -> None:
     parser.add_argument("--verifier", action="append", help=f"repeatable; {DEFAULT} and wording")
     parser.add_argument("--kind", action="append", help="repeatable; such as contracts")
     chosen = parser.parse_args()
-    encoder = SpanEncoder()
+    sets = {"named": tuple(chosen.kind)} if chosen.kind else SETS
     names = chosen.verifier or ["wording", DEFAULT]
+    result = {name: measured(kinds, names, chosen.data) for name, kinds in sets.items()}
+    print(json.dumps(result, indent=1))
+    if not chosen.kind:
+        RESULT.write_text(json.dumps(result, indent=1) + "\n")
+
+
+def measured(kinds: Sequence[str], names: Sequence[str], data: Path) -> dict[str, object]:
+    """Measures of the cosine and of verifiers on the hits of some kinds."""
+    encoder = SpanEncoder()
     found: dict[str, list[float]] = {name: [] for name in ("cosine", *names)}
     reasons = Counter[str]()
     right: list[bool] = []
-    for kind in chosen.kind or BLIND:
-        hits = list(natural_hits(kind, chosen.data, encoder))
+    for kind in kinds:
+        hits = list(natural_hits(kind, data, encoder))
         claims = [claim_of(hit) for hit, _ in hits]
         right += [says for _, says in hits]
         found["cosine"] += [claim.prior or 0.0 for claim in claims]
@@ -55,9 +68,7 @@ def main() -> None:
     for name, values in found.items():
         one = {**measures(np.array(values), labels), "bands": banded(values, right)}
         result[name] = {**one, "right_with_reasons": reasons[name]} if name in names else one
-    print(json.dumps(result, indent=1))
-    if not chosen.kind:
-        RESULT.write_text(json.dumps(result, indent=1) + "\n")
+    return result
 
 
 def banded(values: Sequence[float], right: Sequence[bool]) -> dict[str, tuple[int, float]]:

@@ -54,7 +54,7 @@ from slice_os.query.options import SearchOptions
 from slice_os.search.run import make_query, search
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words
-from slice_os.verifier.bundled import CLEAR, NETWORK, UNREAD, log_odds
+from slice_os.verifier.bundled import NETWORK, log_odds
 from slice_os.verifier.claims import Claim, claim_in, claim_of
 from slice_os.verifier.cross_encoder import CrossEncoderVerifier
 from slice_os.verifier.wording.comparison import FEATURES
@@ -183,13 +183,6 @@ class Part:
         wording = list(map(log_odds, said(weights, self.claims)))
         return np.column_stack([self.odds, wording, np.ones(len(wording))])
 
-    def asked(self, weights: WordingWeights, weighs: np.ndarray) -> np.ndarray:
-        """Log-odds by all evidence, if the network is asked only what the product asks it."""
-        columns = self.evidence(weights)
-        columns[columns[:, 1] < log_odds(CLEAR), 0] = log_odds(UNREAD.probability)
-        found: np.ndarray = columns @ weighs
-        return found
-
 
 def said(weights: WordingWeights, claims: ComparedClaims) -> np.ndarray:
     """``(n,)`` probabilities by the wording and the cosine."""
@@ -250,7 +243,7 @@ def probabilities(
                 "cosine, fitted": cosine.probabilities(*lengths(test)),
                 "wording": logistic(weights.agreement(test.features)),
                 "wording and cosine": said(weights, test),
-                "wording, cosine and network": logistic(part.asked(weights, weighs)),
+                "wording, cosine and network": logistic(part.evidence(weights) @ weighs),
             },
         )
 

@@ -5,7 +5,8 @@
 Written sets (recipes/written) have far wordings that say their phrase and near ones that do not;
 each is there twice, with other borders. By themselves they would teach that far wordings are right
 and near ones wrong, so each phrase gets its own words, which say it, and the words of others, which
-do not. Of wordings that are merely near, half are left out: in hits that were read
+do not, and the sets in which near and far wordings are as often right as wrong are there four
+times. Of wordings that are merely near, half are left out: in hits that were read
 (recipes/labelled), users accept some that say the gist. Of found.jsonl, which
 recipes/found_contrasts.py made, so many contrasts and hits come along, so that nothing is
 forgotten. Rows with a sentence of an evaluation set, or a phrase of benchmarks/, are dropped. Those
@@ -40,6 +41,7 @@ from slice_os.training.record_types import Passage
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 NEAR = 0.5
 OWN_WORDS, CONTEXT, PLACED, OTHERS = range(3, 15), range(6, 25), 0.6, 2
+BALANCED = "written-balanced"
 DEVELOPMENT = WRITTEN / "development.txt"
 
 
@@ -105,7 +107,9 @@ def main() -> None:
     written = [row for row in written if row.kind != "near" or rng.random() < NEAR]
     written, read = ([row for row in rows if row.phrase not in left] for rows in (written, read))
     made = [*own_words(written, rng), *other_words(written, rng)]
-    rows = [*written, *(again(row, rng) for row in written), *made, *read, *contrasts, *hits]
+    balanced = [row for row in written if row.source == BALANCED]
+    repeated = [again(row, rng) for row in (*written, *balanced, *balanced)]
+    rows = [*written, *repeated, *made, *read, *contrasts, *hits]
     write_rows(rows, options.out)
     write_rows(apart, options.out.with_suffix(f"{options.out.suffix}.development"))
     print(

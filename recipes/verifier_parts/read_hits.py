@@ -6,6 +6,7 @@ import csv
 import gzip
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -47,7 +48,8 @@ def searched_texts(data: Path, corpus: str) -> Iterable[str]:
     """The texts of a corpus, from the folder with the data sets.
 
     No text of benchmarks/natural is among them: dialogues are of other customers, contracts of
-    CUAD's training part, web texts those that the benchmark leaves.
+    CUAD's training part, web texts those that the benchmark leaves, novels all but Sherlock
+    Holmes.
     """
     return _CORPORA[corpus](data)
 
@@ -97,6 +99,23 @@ def _questions(data: Path) -> Iterator[str]:
     return chain.from_iterable(row["texts"] for row in _lines(data / "advising/groups"))
 
 
+def _novels(data: Path) -> Iterator[str]:
+    for path in sorted((data / "gutenberg-books").glob("*.gz")):
+        if "Sherlock" not in path.name:
+            with gzip.open(path, "rt", encoding="utf-8") as stream:
+                parts = re.split(r"\*\*\*[^\n]*\*\*\*", stream.read())
+            paragraphs = re.split(r"\n\s*\n", max(parts, key=len))
+            yield from (" ".join(one.split()) for one in paragraphs)
+
+
+def _sentences(data: Path) -> Iterator[str]:
+    for path in sorted((data / "wiki-split").glob("*.tsv.gz")):
+        with gzip.open(path, "rt", encoding="utf-8") as stream:
+            for line in stream:
+                text = line.split("\t")[1].replace("<::::>", "")
+                yield text.replace(" ,", ",").replace(" .", ".").replace("  ", " ")
+
+
 def _fields(data: Path, names: Iterable[str]) -> Iterator[str]:
     return (row["text"] for name in names for row in _lines(data / name))
 
@@ -129,4 +148,6 @@ _CORPORA: dict[str, Callable[[Path], Iterable[str]]] = {
     "opinions": lambda data: _fields(data, ("argkp/pairs", "perspectrum/pairs")),
     "evidence": lambda data: _fields(data, ("fever-claims/pairs", "fool-me-twice/pairs")),
     "news": lambda data: _fields(data, ("onestop-english/pairs",)),
+    "novels": _novels,
+    "wiki": _sentences,
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import compress
 from math import exp, log
 from pathlib import Path
 
@@ -18,18 +17,13 @@ NETWORK = Path(__file__).parents[1] / "models" / "slice-verify"
 """The network's folder, which recipes/verifier.py makes."""
 
 # Weights of the log-odds of the network and of the wording, and a constant: logistic regression on
-# labelled hits and on written contrasts, as in benchmarks/verifier_calibration.py, by the network
-# before its export.
-WEIGHTS = (0.41, 0.53, 0.15)
-# Below this probability by the wording, hardly any answer of the network makes a hit likely. It is
-# not asked then, and taken for rather against the hit.
-CLEAR = 0.02
-UNREAD = Verdict(1 / (1 + exp(2)))
+# labelled hits and on written contrasts (benchmarks/verifier_calibration.py).
+WEIGHTS = (0.4, 0.53, 0.02)
 _NEAREST, _LIKELY = 1e-4, 0.5
 
 
 class BundledVerifier:
-    """Compares wordings as `WordingVerifier` does, and reads what that leaves unclear.
+    """Compares wordings as `WordingVerifier` does, and reads phrase and hit side by side.
 
     Raises a `ModelError` as `WordingVerifier`.
     """
@@ -46,29 +40,19 @@ class BundledVerifier:
 
     def begin(self, claims: Sequence[Claim]) -> Verdicts:
         """As `check`, but returns while the network reads; call the result for the verdicts."""
+        verdicts = self._network.begin(claims)
         said = self._wording.check(claims)
-        unclear = [one.probability >= CLEAR for one in said]
-        verdicts = self._network.begin(list(compress(claims, unclear)))
-
-        def both() -> list[Verdict]:
-            read = iter(verdicts())
-            return [
-                together(next(read) if asked else None, one)
-                for asked, one in zip(unclear, said, strict=True)
-            ]
-
-        return both
+        return lambda: list(map(together, verdicts(), said))
 
 
-def together(read: Verdict | None, said: Verdict) -> Verdict:
-    """The verdict by the network's, if it was asked, and the wording's.
+def together(read: Verdict, said: Verdict) -> Verdict:
+    """The verdict by the network's and the wording's.
 
     Evidence against is the wording's, if neither the network nor both together hold the hit likely.
     """
     network, wording, constant = WEIGHTS
-    asked = read or UNREAD
-    odds = network * log_odds(asked.probability) + wording * log_odds(said.probability) + constant
-    against = odds < 0 and asked.probability < _LIKELY
+    odds = network * log_odds(read.probability) + wording * log_odds(said.probability) + constant
+    against = odds < 0 and read.probability < _LIKELY
     return replace(said, probability=1 / (1 + exp(-odds)), reasons=said.reasons if against else ())
 
 
