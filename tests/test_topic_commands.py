@@ -93,8 +93,9 @@ def test_mine_tells_topics_and_counts_them(run: Run, store: str) -> None:
 def test_mine_counts_phrases(run: Run, store: str) -> None:
     mine = ("mine", "-p", "the weather is nice", "-p", "please end my plan", "--store", store)
     plan, weather = run(*mine, "--counts", "phrase").rows()
-    assert plan == {"phrase": "please end my plan", "hits": 1, "documents": 1}
+    assert plan == {"phrase": "please end my plan", "hits": 2, "documents": 2}
     assert run(*mine, "--counts", "document").rows() == [
+        {"phrase": plan["phrase"], "document": "1", "hits": 1, "documents": 1},
         {"phrase": plan["phrase"], "document": "2", "hits": 1, "documents": 1},
         {"phrase": weather["phrase"], "document": "3", "hits": 1, "documents": 1},
     ]
@@ -316,7 +317,7 @@ def test_review_is_resumable_and_teaches(run: Run, store: str) -> None:
     taught = run("topics", "learn", "topics", "--store", store)
     assert taught.out.startswith(shown.out.rstrip())
     assert "\n# cut: cosine 0.70 or more before, cosine 0." in taught.out
-    assert taught.out.endswith("\n# hits: 1 before, 1 now\n")
+    assert taught.out.endswith("\n# hits: 2 before, 2 now\n")
     assert run("topics", "learn", "topics").err.endswith("give --store or --labels\n")
     assert Path("topics/cancel.toml").read_text().startswith("# How customers leave.")
     assert read_topic("topics/cancel.toml").learned.labels == 2
@@ -326,12 +327,12 @@ def test_readers_are_blind_agree_and_settle(run: Run, store: str, encoder: SpanE
     with Corpus(store, encoder) as corpus:
         corpus.add([Document("4", "Well. PLEASE end the plan, thank you.")])
     command = ("review", "topics", "--store", store, "--margin", "0.3", "--reader")
-    ann = run(*command, "ann", typed="ynuyn")
+    ann = run(*command, "ann", typed="nynuy")
     assert "and 1 more in the same words" in ann.out
     labels = Path(store, "labels.jsonl")
     first = read_labels(labels)
     assert {label.doc_id for label in first if label.right} == {"1", "2", "4"}
-    bob = run(*command, "bob", typed="ynn")
+    bob = run(*command, "bob", typed="nyn")
     assert "0 labels so far" in bob.err
     assert set(bob.out.splitlines()) == set(ann.out.splitlines())
     assert run(*command, "bob").err.startswith("4 labels so far\n0 to review.")

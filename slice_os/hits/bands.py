@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 Band: TypeAlias = Literal["probable", "unsure", "unlikely"]
 
 # The usual cut, everywhere: hits count from `UNSURE_FROM` on. Of the labelled hits in
-# benchmarks/natural, .83 of the probable ones are right, one in three of the unsure ones, and one
-# in 22 of the unlikely ones (benchmarks/blind_hits.py).
+# the first four kinds of benchmarks/natural, .82 of the probable ones are right, .35 of the unsure
+# ones, and one in 27 of the unlikely ones (benchmarks/blind_hits.py).
 PROBABLE_FROM = 0.65
 UNSURE_FROM = 0.15
 

@@ -180,7 +180,8 @@ class ThreeNodes:
         health = self.client.cluster.health(index=index)
         assert health["status"] == "green", health
         handle = IndexHandle(self.client, concrete(self.client, index), index)
-        assert list(find_faults(handle)) == []
+        faults = list(find_faults(handle))
+        assert not faults, faults
         with Corpus(self.location(index)) as corpus:
             info = corpus.info()
             assert set(corpus) == {record["id"] for record in self.plan.records}
