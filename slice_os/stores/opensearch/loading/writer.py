@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 
-from slice_os.errors import StoreError
+from slice_os.errors import StoreError, UnavailableError
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.opensearch.loading.bulk import (
     Action,
@@ -68,8 +68,12 @@ def writing_in_load(
         with closing(sender):
             yield writer
             writer.flush()
+    except UnavailableError:
+        # A node may carry out a deletion only when a shard is back, after another process wrote the
+        # same passages. The next load deletes what is unfinished.
+        raise
     except BaseException:
-        # If this fails, too, the next load deletes what is unfinished.
+        # If this fails, too, the next load does it.
         with suppress(StoreError), closing(BulkSender(handle, 0, confirm)) as once:
             once.deliver(writer.unfinished())
         raise
