@@ -41,7 +41,7 @@ from slice_os.training.record_types import Passage
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 NEAR = 0.5
 OWN_WORDS, CONTEXT, PLACED, OTHERS = range(3, 15), range(6, 25), 0.6, 2
-BALANCED = "written-balanced"
+BALANCED = "written-balanced", "written-later"
 DEVELOPMENT = WRITTEN / "development.txt"
 
 
@@ -107,7 +107,7 @@ def main() -> None:
     written = [row for row in written if row.kind != "near" or rng.random() < NEAR]
     written, read = ([row for row in rows if row.phrase not in left] for rows in (written, read))
     made = [*own_words(written, rng), *other_words(written, rng)]
-    balanced = [row for row in written if row.source == BALANCED]
+    balanced = [row for row in written if row.source in BALANCED]
     repeated = [again(row, rng) for row in (*written, *balanced, *balanced)]
     rows = [*written, *repeated, *made, *read, *contrasts, *hits]
     write_rows(rows, options.out)
