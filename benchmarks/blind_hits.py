@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from natural_hits import BLIND, LAST
 from verifier_calibration import measures, natural_hits
 
 from slice_os import SpanEncoder
@@ -25,10 +26,7 @@ from slice_os.hits.bands import band_of
 from slice_os.verifier.claims import claim_of
 from slice_os.verifier.registry import DEFAULT, find_verifier
 
-SETS = {
-    "first": ("debates", "support", "issues", "reviews"),
-    "second": ("answers", "papers", "calls"),
-}
+SETS = {"first": BLIND, "second": LAST}
 RESULT = Path(__file__).parent / "results" / "blind_hits.json"
 
 
@@ -41,15 +39,17 @@ def main() -> None:
     chosen = parser.parse_args()
     sets = {"named": tuple(chosen.kind)} if chosen.kind else SETS
     names = chosen.verifier or ["wording", DEFAULT]
-    result = {name: measured(kinds, names, chosen.data) for name, kinds in sets.items()}
+    encoder = SpanEncoder()
+    result = {name: measured(kinds, names, chosen.data, encoder) for name, kinds in sets.items()}
     print(json.dumps(result, indent=1))
     if not chosen.kind:
         RESULT.write_text(json.dumps(result, indent=1) + "\n")
 
 
-def measured(kinds: Sequence[str], names: Sequence[str], data: Path) -> dict[str, object]:
+def measured(
+    kinds: Sequence[str], names: Sequence[str], data: Path, encoder: SpanEncoder
+) -> dict[str, object]:
     """Measures of the cosine and of verifiers on the hits of some kinds."""
-    encoder = SpanEncoder()
     found: dict[str, list[float]] = {name: [] for name in ("cosine", *names)}
     reasons = Counter[str]()
     right: list[bool] = []

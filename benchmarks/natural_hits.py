@@ -94,11 +94,9 @@ def documents(kind: str, data: Path) -> Iterator[Document]:
         rows = lines(data / "amazon-counterfactual" / "sentences.jsonl.gz")
         for number, row in enumerate(islice(rows, 0, None, 5)):
             yield Document(f"review {number}", row["text"])
-    elif kind == "earnings":
-        for row in islice(lines(data / "ectsum" / "val.jsonl.gz"), 0, None, 12):
-            yield Document(row["id"], row["text"])
-    elif kind == "calls":
-        for row in islice(lines(data / "ectsum" / "val.jsonl.gz"), 6, None, 12):
+    elif kind in ("earnings", "calls"):
+        first = 0 if kind == "earnings" else 6
+        for row in islice(lines(data / "ectsum" / "val.jsonl.gz"), first, None, 12):
             yield Document(row["id"], row["text"])
     elif kind == "answers":
         for row in islice(lines(data / "msmarco" / "dl19_passages.jsonl.gz"), 0, None, 4):

@@ -42,7 +42,7 @@ class BundledVerifier:
         """As `check`, but returns while the network reads; call the result for the verdicts."""
         verdicts = self._network.begin(claims)
         said = self._wording.check(claims)
-        return lambda: list(map(together, verdicts(), said))
+        return lambda: [together(*both) for both in zip(verdicts(), said, strict=True)]
 
 
 def together(read: Verdict, said: Verdict) -> Verdict:
