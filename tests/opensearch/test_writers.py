@@ -13,8 +13,11 @@ from slice_os import Corpus, Document, SpanEncoder, StoreError
 from slice_os.ingest.passages import encode_documents
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.opensearch.loading import lease
-from slice_os.stores.opensearch.loading.loading import find_faults
+from slice_os.stores.opensearch.loading.bulk import delete_action, version_of
+from slice_os.stores.opensearch.loading.loading import deliver, find_faults
 from slice_os.stores.opensearch.loading.writer import OpenSearchWriter
+from slice_os.stores.opensearch.schema.records import passage_key
+from slice_os.stores.opensearch.search.listing import find_entries
 from slice_os.stores.opensearch.server.connection import IndexHandle
 from slice_os.stores.opensearch.store import OpenSearchStore
 from slice_os.stores.protocol import WHOLE
@@ -183,3 +186,21 @@ def test_replicas_during_and_after_the_first_load(
         assert health["status"] == "green"
         found = beside.search("cancel my order", top_k=20)
         assert sorted(hit.doc_id for hit in found) == [each.id for each in documents(13)]
+
+
+def test_a_late_deletion_spares_what_was_written_again(
+    opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
+) -> None:
+    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+        corpus.add(documents(1))
+        handle = IndexHandle(opensearch, concrete(opensearch, index_name), index_name)
+        key = passage_key("doc-000", 0)
+        (former,) = find_entries(handle, [key])
+        opensearch.index(index=handle.name, id=key, body=former["_source"])
+        (now,) = find_entries(handle, [key])
+        deliver(handle, [delete_action(0, key, version_of(former))])
+        assert find_entries(handle, [key]) == [now]
+        # A deletion may also be sent twice.
+        for _ in range(2):
+            deliver(handle, [delete_action(0, key, version_of(now))])
+            assert find_entries(handle, [key]) == []

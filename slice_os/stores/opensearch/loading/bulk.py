@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import BoundedSemaphore, Event, Lock
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 
@@ -27,6 +27,9 @@ CHUNK_BYTES = 4 << 20
 CHUNK_ACTIONS = 500
 WORKERS = 2
 CHUNKS_UNDER_WAY = 4
+DocumentVersion: TypeAlias = dict[str, int]
+"""The parameters ``if_seq_no`` and ``if_primary_term`` of a request about a document."""
+
 _NO_DOCUMENT = "document_missing_exception"
 # Refusals that every other document would meet as well.
 _NOT_ABOUT_THE_ITEM = ("index_closed_exception",)
@@ -58,9 +61,14 @@ def update_action(owner: int, key: str, fields: dict[str, Any]) -> Action:
     return _action(owner, {"update": {"_id": key, "retry_on_conflict": 3}}, {"doc": fields})
 
 
-def delete_action(owner: int, key: str) -> Action:
-    """Delete a document, if it exists."""
-    return _action(owner, {"delete": {"_id": key}})
+def delete_action(owner: int, key: str, version: DocumentVersion | None = None) -> Action:
+    """Delete a document, if it exists, and is still of that version if one is given."""
+    return _action(owner, {"delete": {"_id": key, **(version or {})}})
+
+
+def version_of(answer: dict[str, Any]) -> DocumentVersion:
+    """The version of a document in an answer that has it."""
+    return {"if_seq_no": answer["_seq_no"], "if_primary_term": answer["_primary_term"]}
 
 
 def _action(owner: int, *lines: dict[str, Any]) -> Action:
@@ -182,7 +190,9 @@ class BulkSender:
             ((kind, answer),) = item.items()
             status, cause = answer["status"], answer.get("error", {})
             absent = status == 404 and (kind == "delete" or cause.get("type") == _NO_DOCUMENT)
-            if status < 300 or absent:
+            # A repeated deletion, or a document that was written again meanwhile.
+            changed = status == 409 and kind == "delete"
+            if status < 300 or absent or changed:
                 outcomes.append(Outcome(action.owner, ""))
                 continue
             explained = refusal(answer, self._handle.location)

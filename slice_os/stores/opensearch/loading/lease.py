@@ -14,11 +14,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Event, Lock, Thread
-from typing import Any, TypeAlias
+from typing import Any
 
 from opensearchpy import exceptions
 
 from slice_os.errors import StoreError
+from slice_os.stores.opensearch.loading.bulk import DocumentVersion, version_of
 from slice_os.stores.opensearch.search.listing import find_entries
 from slice_os.stores.opensearch.server.answers import retry_limit
 from slice_os.stores.opensearch.server.connection import IndexHandle
@@ -28,8 +29,6 @@ GATE_KEY = "writer"
 BEAT_SECONDS = 2.0
 SILENCE_SECONDS = 20.0
 REQUEST_SECONDS = 5.0
-
-DocumentVersion: TypeAlias = dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +137,7 @@ class Lease:
         """Write the record; None if another process did so first."""
         handle, params = self._handle, {**condition, "request_timeout": REQUEST_SECONDS}
         try:
-            return _version(
+            return version_of(
                 handle.client.index(
                     index=index_of_leases(handle.name),
                     id=self._key,
@@ -181,7 +180,7 @@ def read_leases(handle: IndexHandle, keys: Sequence[str]) -> list[Held]:
     return [
         Held(
             key=entry["_id"],
-            version=_version(entry),
+            version=version_of(entry),
             holder="process {ordinal} on {source}".format(**entry["_source"]),
             signature=entry["_source"]["signature"],
         )
@@ -248,7 +247,3 @@ def gate(handle: IndexHandle) -> Iterator[Lease]:
 def _delete(handle: IndexHandle, key: str, version: DocumentVersion) -> None:
     params = {**version, "request_timeout": REQUEST_SECONDS}
     handle.client.delete(index=index_of_leases(handle.name), id=key, params=params)
-
-
-def _version(answer: dict[str, Any]) -> DocumentVersion:
-    return {"if_seq_no": answer["_seq_no"], "if_primary_term": answer["_primary_term"]}

@@ -14,15 +14,20 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
-from operator import itemgetter
 from typing import Any, TypeAlias
 
 from slice_os.errors import StoreError
-from slice_os.stores.opensearch.loading.bulk import BulkSender, delete_action
+from slice_os.stores.opensearch.loading.bulk import (
+    Action,
+    BulkSender,
+    DocumentVersion,
+    delete_action,
+    version_of,
+)
 from slice_os.stores.opensearch.loading.lease import (
     GATE_KEY,
     Lease,
@@ -68,25 +73,25 @@ SavedSettings: TypeAlias = dict[str, Any]
 class Fault:
     """A document whose passages do not match its record.
 
-    Its record expects so many from a first ordinal on, 0 if there is no record; ordinals are of the
-    passages that exist.
+    Its record expects so many from a first ordinal on, 0 if there is no record; the passages that
+    exist have their versions by their ordinals.
     """
 
     doc_id: str
     expected: int
     first: int
-    ordinals: tuple[int, ...]
+    passages: Mapping[int, DocumentVersion]
 
     @property
-    def surplus(self) -> tuple[int, ...]:
-        """Ordinals of passages that are not in a record."""
+    def surplus(self) -> dict[int, DocumentVersion]:
+        """Those of the passages that are not in a record."""
         recorded = range(self.first, self.first + self.expected)
-        return tuple(ordinal for ordinal in self.ordinals if ordinal not in recorded)
+        return {number: one for number, one in self.passages.items() if number not in recorded}
 
     @property
     def missing(self) -> int:
         """Number of passages that are in the record but do not exist."""
-        return self.expected - (len(self.ordinals) - len(self.surplus))
+        return self.expected - (len(self.passages) - len(self.surplus))
 
 
 def find_faults(handle: IndexHandle) -> Iterator[Fault]:
@@ -96,34 +101,41 @@ def find_faults(handle: IndexHandle) -> Iterator[Fault]:
         "query": {"terms": {"kind": ["document", "passage"]}},
         "sort": [{"doc_id": "asc"}, {"kind": "asc"}, {"ordinal": "asc"}],
         "_source": ["doc_id", "kind", "ordinal", "passages"],
+        "seq_no_primary_term": True,
     }
     handle.refresh()
     # Complete answers only: with partial ones, good passages could seem to have no record.
-    entries = (hit["_source"] for hit in hits(handle, body))
-    for doc_id, group in groupby(entries, key=itemgetter("doc_id")):
-        recorded, ordinals = range(0), []
-        for entry in group:
+    for doc_id, group in groupby(hits(handle, body), key=lambda hit: hit["_source"]["doc_id"]):
+        recorded, passages = range(0), {}
+        for hit in group:
+            entry = hit["_source"]
             if entry["kind"] == "document":
                 recorded = ordinals_of(entry)
             else:
-                ordinals.append(entry["ordinal"])
-        fault = Fault(doc_id, len(recorded), recorded.start, tuple(sorted(ordinals)))
+                passages[entry["ordinal"]] = version_of(hit)
+        fault = Fault(doc_id, len(recorded), recorded.start, passages)
         if fault.surplus or fault.missing:
             yield fault
 
 
 def repair(handle: IndexHandle) -> int:
-    """Delete the passages that are not in a record; returns how many were found."""
-    faults = find_faults(handle)
-    surplus = [passage_key(f.doc_id, ordinal) for f in faults for ordinal in f.surplus]
-    delete_keys(handle, surplus)
+    """Delete the passages that are not in a record; returns how many were found.
+
+    A passage that is written again meanwhile stays, however late a node carries out its deletion.
+    """
+    surplus = [
+        delete_action(0, passage_key(fault.doc_id, ordinal), version)
+        for fault in find_faults(handle)
+        for ordinal, version in fault.surplus.items()
+    ]
+    deliver(handle, surplus)
     return len(surplus)
 
 
-def delete_keys(handle: IndexHandle, keys: Iterable[str]) -> None:
-    """Delete records by their ids, those that exist."""
+def deliver(handle: IndexHandle, actions: Sequence[Action]) -> None:
+    """Send actions to an index, and wait for the answers."""
     with closing(BulkSender(handle)) as sender:
-        sender.deliver([delete_action(0, key) for key in keys])
+        sender.deliver(actions)
 
 
 @dataclass(frozen=True, slots=True)

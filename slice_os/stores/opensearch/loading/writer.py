@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
-from slice_os.errors import StoreError, UnavailableError
+from slice_os.errors import StoreError
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.opensearch.loading.bulk import (
     Action,
@@ -16,6 +17,7 @@ from slice_os.stores.opensearch.loading.bulk import (
     delete_action,
     index_action,
     update_action,
+    version_of,
 )
 from slice_os.stores.opensearch.loading.lease import Lease
 from slice_os.stores.opensearch.loading.loading import loading
@@ -29,7 +31,8 @@ from slice_os.stores.opensearch.schema.records import (
     source_key,
 )
 from slice_os.stores.opensearch.schema.settings import IndexSettings
-from slice_os.stores.opensearch.search.listing import find_records
+from slice_os.stores.opensearch.search.listing import PAGE, find_entries, find_records
+from slice_os.stores.opensearch.search.searches import pieces
 from slice_os.stores.opensearch.server.connection import IndexHandle
 from slice_os.stores.protocol import WHOLE, Rejection, WorkShare
 from slice_os.text.documents import Document
@@ -68,15 +71,20 @@ def writing_in_load(
         with closing(sender):
             yield writer
             writer.flush()
-    except UnavailableError:
-        # A node may carry out a deletion only when a shard is back, after another process wrote the
-        # same passages. The next load deletes what is unfinished.
-        raise
     except BaseException:
         # If this fails, too, the next load does it.
         with suppress(StoreError), closing(BulkSender(handle, 0, confirm)) as once:
-            once.deliver(writer.unfinished())
+            for keys in pieces(writer.unfinished(), PAGE):
+                once.deliver(_deletions(find_entries(handle, keys, fields=False)))
         raise
+
+
+def _deletions(entries: Iterable[dict[str, Any]]) -> list[Action]:
+    """Deletions of what was found alone.
+
+    A node may carry them out only when a shard is back, after another process wrote the same.
+    """
+    return [delete_action(NOBODY, entry["_id"], version_of(entry)) for entry in entries]
 
 
 @dataclass(slots=True)
@@ -178,10 +186,10 @@ class OpenSearchWriter:
         self._check()
         self._sender.deliver([delete_action(NOBODY, source_key(source))])
 
-    def unfinished(self) -> list[Action]:
-        """Deletions of what was written of documents without a new record."""
+    def unfinished(self) -> list[str]:
+        """The keys of what was written of documents without a new record."""
         return [
-            delete_action(NOBODY, passage_key(state.document.id, ordinal))
+            passage_key(state.document.id, ordinal)
             for state in self._open.values()
             if not state.recorded
             for ordinal in state.passages
