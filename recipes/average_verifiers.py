@@ -43,7 +43,7 @@ def main() -> None:
         options.out / "torch",
         options.out / "verifier",
         name="slice-verify",
-        license_name="Apache-2.0",
+        license_name="MIT",
         max_length=96,
     )
     print(parity)

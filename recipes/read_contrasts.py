@@ -41,7 +41,7 @@ from slice_os.training.record_types import Passage
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 NEAR = 0.5
 OWN_WORDS, CONTEXT, PLACED, OTHERS = range(3, 15), range(6, 25), 0.6, 2
-BALANCED = "written-balanced", "written-later"
+BALANCED = "written-balanced", "written-later", "written-gist"
 DEVELOPMENT = WRITTEN / "development.txt"
 
 

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 Band: TypeAlias = Literal["probable", "unsure", "unlikely"]
 
 # The usual cut, everywhere: hits count from `UNSURE_FROM` on. Of the labelled hits in
-# the first four kinds of benchmarks/natural, .82 of the probable ones are right, .35 of the unsure
+# the first four kinds of benchmarks/natural, .84 of the probable ones are right, .34 of the unsure
 # ones, and one in 27 of the unlikely ones (benchmarks/blind_hits.py).
 PROBABLE_FROM = 0.65
 UNSURE_FROM = 0.15

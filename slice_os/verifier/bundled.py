@@ -18,7 +18,7 @@ NETWORK = Path(__file__).parents[1] / "models" / "slice-verify"
 
 # Weights of the log-odds of the network and of the wording, and a constant: logistic regression on
 # labelled hits and on written contrasts (benchmarks/verifier_calibration.py).
-WEIGHTS = (0.4, 0.53, 0.02)
+WEIGHTS = (0.37, 0.53, -0.14)
 _NEAREST, _LIKELY = 1e-4, 0.5
 
 
