@@ -190,7 +190,7 @@ def _check_index(store: str, repair: bool) -> int:
     faults = list(find_faults(found))
     for fault in faults:
         lacks = f"{fault.missing} of {fault.expected} passages missing"
-        show(fault, printable(f"{fault.doc_id}: {lacks}, {len(fault.surplus)} too many"))
+        show(fault.to_dict(), printable(f"{fault.doc_id}: {lacks}, {len(fault.surplus)} too many"))
     if not (faults and repair):
         return _tell_found(found.name, len(faults), "every document has its passages")
     with leased(found):

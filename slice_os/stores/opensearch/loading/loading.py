@@ -93,6 +93,11 @@ class Fault:
         """Number of passages that are in the record but do not exist."""
         return self.expected - (len(self.passages) - len(self.surplus))
 
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: the ordinals of the passages, without their versions."""
+        told = {"doc_id": self.doc_id, "expected": self.expected, "first": self.first}
+        return {**told, "ordinals": list(self.passages)}
+
 
 def find_faults(handle: IndexHandle) -> Iterator[Fault]:
     """Compare every document's record with its passages, in one state of the index."""
