@@ -157,7 +157,7 @@ def test_who_may_not_ask_is_refused_before_the_body(
 def test_slow_readers_are_left_and_do_not_hold_up_others(
     settings: ServiceSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limits = Limits(streams=2, idle_seconds=1.0, bytes_per_second=1 << 30)
+    limits = Limits(streams=2, idle_seconds=5.0, bytes_per_second=1 << 30)
     app = create_app(replace(settings, limits=limits))
     pool = app.state.services.pool
     with app.state.services.stores.writing() as corpus:
