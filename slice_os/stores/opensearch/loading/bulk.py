@@ -189,10 +189,10 @@ class BulkSender:
         for action, item in zip(chunk, items, strict=True):
             ((kind, answer),) = item.items()
             status, cause = answer["status"], answer.get("error", {})
-            absent = status == 404 and (kind == "delete" or cause.get("type") == _NO_DOCUMENT)
+            absent = status == 404 and cause.get("type") == _NO_DOCUMENT
             # A repeated deletion, or a document that was written again meanwhile.
-            changed = status == 409 and kind == "delete"
-            if status < 300 or absent or changed:
+            settled = kind == "delete" and status in (404, 409)
+            if status < 300 or absent or settled:
                 outcomes.append(Outcome(action.owner, ""))
                 continue
             explained = refusal(answer, self._handle.location)

@@ -124,17 +124,22 @@ def find_faults(handle: IndexHandle) -> Iterator[Fault]:
 
 
 def repair(handle: IndexHandle) -> int:
-    """Delete the passages that are not in a record; returns how many were found.
-
-    A passage that is written again meanwhile stays, however late a node carries out its deletion.
-    """
-    surplus = [
-        delete_action(0, passage_key(fault.doc_id, ordinal), version)
-        for fault in find_faults(handle)
-        for ordinal, version in fault.surplus.items()
-    ]
+    """Delete the passages that are not in a record; returns how many were found."""
+    faults = find_faults(handle)
+    surplus = [one for fault in faults for one in deletions(fault.doc_id, fault.surplus)]
     deliver(handle, surplus)
     return len(surplus)
+
+
+def deletions(doc_id: str, passages: Mapping[int, DocumentVersion]) -> list[Action]:
+    """Deletions of passages of a document, by their ordinals.
+
+    One that is written again meanwhile stays, however late a node carries out its deletion.
+    """
+    return [
+        delete_action(0, passage_key(doc_id, ordinal), version)
+        for ordinal, version in passages.items()
+    ]
 
 
 def deliver(handle: IndexHandle, actions: Sequence[Action]) -> None:

@@ -15,13 +15,19 @@ from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import InputError, StoreError
 from slice_os.stores.opensearch.loading.bulk import Action, BulkSender, delete_action, index_action
 from slice_os.stores.opensearch.loading.lease import gate, index_of_leases
-from slice_os.stores.opensearch.loading.loading import RESTORE, Fault, deliver, leased, loading
+from slice_os.stores.opensearch.loading.loading import (
+    RESTORE,
+    Fault,
+    deletions,
+    deliver,
+    leased,
+    loading,
+)
 from slice_os.stores.opensearch.schema import indices
 from slice_os.stores.opensearch.schema.indices import UNFINISHED, Index
 from slice_os.stores.opensearch.schema.records import (
     document_key,
     pack,
-    passage_key,
     source_key,
     span_entries,
     stored_form,
@@ -180,8 +186,9 @@ def forget(handle: IndexHandle, faults: Sequence[Fault]) -> list[str]:
         return []
     keys = [document_key(fault.doc_id) for fault in lacking]
     sources = {record["source"] for record in find_records(handle, keys)}
-    keys += [passage_key(f.doc_id, ordinal) for f in lacking for ordinal in f.passages]
-    deliver(handle, [delete_action(0, key) for key in (*keys, *map(source_key, sources))])
+    passages = [one for fault in lacking for one in deletions(fault.doc_id, fault.passages)]
+    records = (delete_action(0, key) for key in (*keys, *map(source_key, sources)))
+    deliver(handle, [*records, *passages])
     handle.refresh()
     return [fault.doc_id for fault in lacking]
 
