@@ -57,7 +57,7 @@ class Reader:
         return pkgutil.resolve_name(self.function)  # type: ignore[no-any-return]
 
 
-_APART = ("office", "markup", "letters")
+_APART = ("office", "word", "markup", "letters")
 
 
 def _ours(function: str, extensions: str, description: str, magic: bytes = b"") -> Reader:

@@ -6,7 +6,6 @@ A file is read by its first bytes, whatever its name says, and so are the files 
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -25,11 +24,10 @@ from slice_os.ingest.readers.reader import (
     extension_of,
     skipped,
 )
+from slice_os.ingest.readers.records import MADE, named_by_content
 from slice_os.ingest.sources import Source
 from slice_os.text.documents import Document
 
-# Begins the ids that a reader makes, to tell them from those that records have.
-_MADE = "\0"
 _MOST_DEEP = 3
 _LONGEST_MAGIC = 16
 
@@ -53,17 +51,8 @@ def read_additions(source: Source, options: ReadOptions) -> DocumentStream:
     A record without an id gets one made of its content, so that a record added twice is stored
     once.
     """
-    copies: Counter[str] = Counter()
-    for record in _records(source, _MADE, options):
-        if isinstance(record, BadRecord):
-            yield record
-            continue
-        if record.id.startswith(_MADE):
-            content = f"{source.name}#{record.fingerprint[:16]}"
-            copies[content] += 1
-            number = f"-{copies[content]}" if copies[content] > 1 else ""
-            record = replace(record, id=f"{content}{number}")
-        yield _prefixed(record, source)
+    for record in named_by_content(source.name, _records(source, MADE, options)):
+        yield record if isinstance(record, BadRecord) else _prefixed(record, source)
 
 
 def read_stream(

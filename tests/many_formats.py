@@ -183,9 +183,9 @@ def tarred(files: dict[str, bytes]) -> bytes:
     return out.getvalue()
 
 
-def columnar(kind: str) -> bytes:
+def columnar(kind: str, **columns: list[object]) -> bytes:
     pa = pytest.importorskip("pyarrow")
-    table = pa.table({"id": [f"{kind}-0", f"{kind}-1"], "text": [OTHER, SAYING]})
+    table = pa.table({"id": [f"{kind}-0", f"{kind}-1"], "text": [OTHER, SAYING], **columns})
     out = io.BytesIO()
     if kind == "parquet":
         from pyarrow import parquet

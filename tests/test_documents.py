@@ -6,9 +6,12 @@ import gzip
 import io
 import sys
 import tarfile
+from collections.abc import Callable
+from contextlib import nullcontext
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -293,6 +296,16 @@ class TestArchives:
             SkippedFile("s/b.png", None, "no reader has such files", "", ".png in s")
         ]
 
+    @pytest.mark.parametrize("pack", [zipped, tarred])
+    def test_hidden_files_are_left_out(self, pack: Callable[[dict[str, bytes]], bytes]) -> None:
+        name = "zip" if pack is zipped else "tar"
+        hidden = dict.fromkeys(["in/.DS_Store", ".git/a.txt", "__MACOSX/in/._a.txt"], b"\0\5\x16")
+        found = read(name, pack(hidden | {"./in/a.txt": b"text", "../b.txt": b"text"}))
+        ids = [one.id for one in found if isinstance(one, Document)]
+        assert ids == ["s/./in/a.txt", "s/../b.txt"]
+        assert len(found) == 2
+        assert reason(read(name, pack(hidden))) == "nothing in it"
+
     @pytest.mark.parametrize("seekable", [True, False])
     def test_streams_that_cannot_be_searched(self, seekable: bool) -> None:
         for name, content in (
@@ -325,6 +338,102 @@ def test_sheets_are_tables_with_turns_too() -> None:
     (document,) = read("xlsx", xlsx(*rows), group_by="call", speaker_field="who")
     assert isinstance(document, Document)
     assert (document.id, [one.speaker for one in document.segments]) == ("7", ["A", "B"])
+
+
+def test_a_sheet_whose_columns_share_a_name_is_refused_as_a_table_is() -> None:
+    book = pytest.importorskip("openpyxl").Workbook()
+    for row in (("id", "text", "text"), (1, OTHER, SAYING)):
+        book.active.append(row)
+    other = book.create_sheet("Other")
+    for row in (("text", None, None), (SAYING, 1, 2)):
+        other.append(row)
+    bad, document = read("xlsx", saved(book.save))
+    told = "two columns share a name in the header row: 'id', 'text', 'text'"
+    assert reason([bad]) == reason(read("csv", b"id,text,text\n1,a,b\n")) == told
+    assert isinstance(document, Document)
+    assert (document.text, document.metadata) == (SAYING, {"sheet": "Other"})
+
+
+@pytest.mark.parametrize("name", ["parquet", "arrow"])
+def test_a_number_that_is_missing_in_a_row_is_left_out(name: str) -> None:
+    rows = read(name, columnar(name, score=[float("nan"), 0.5]))
+    assert [one.metadata for one in rows if isinstance(one, Document)] == [{}, {"score": 0.5}]
+
+
+@pytest.mark.parametrize(
+    ("head", "encoding"),
+    [
+        ('\ufeff<meta charset="latin-1">', "utf-8"),
+        ('\ufeff<meta charset="latin-1">', "utf-16-le"),
+        ('\ufeff<meta charset="latin-1">', "utf-16-be"),
+        ('<meta charset="latin-1">', "cp1252"),
+        ('<meta charset="ISO-8859-1">', "cp1252"),
+        ("<meta http-equiv=Content-Type content='text/html; charset=us-ascii'>", "cp1252"),
+        ('<meta charset="utf-16">', "utf-8"),
+        ('<meta charset="gb2312">', "gb18030"),
+        ('<meta charset="nonsense">', "utf-8"),
+        ('<?xml version="1.0" encoding="iso-8859-15"?>', "iso-8859-15"),
+    ],
+)
+def test_a_page_has_the_encoding_that_browsers_read(head: str, encoding: str) -> None:
+    pytest.importorskip("lxml")
+    (document,) = read("html", f"{head}<p>Café, 5 €</p>".encode(encoding))
+    assert isinstance(document, Document)
+    assert document.text == "Café, 5 €"
+
+
+def test_bad_bytes_of_a_page_spoil_no_others() -> None:
+    pytest.importorskip("lxml")
+    (document,) = read("html", b'<meta charset="euc-jp"><p>a\xff\xffb</p><p>c</p>')
+    assert isinstance(document, Document)
+    assert document.text == "a\ufffd\ufffdb\nc"
+
+
+@pytest.mark.parametrize(
+    ("letter", "text"),
+    [
+        (b"Subject: caf\xc3\xa9\n\nPlease cancel.", "café\nPlease cancel."),
+        (b"Subject: The caf\xe9\n\nThe caf\xc3\xa9", "The café\nThe café"),
+        (b"Subject: =?utf-8?Q?caf=E9?= caf\xc3\xa9\n\nx", "caf\ufffd café\nx"),
+        (b"Subject: =?x-unknown?Q?caf=C3=A9?=\n\nx", "café\nx"),
+        (b"Subject: a\n =?utf-8?Q?caf=C3?=\n =?utf-8?Q?=A9_so??= b\n c\n\nx", "a café so? b c\nx"),
+        (b"Subject: =?utf-8?B?a?= b\n\nx", "=?utf-8?B?a?= b\nx"),
+        (b"Subject: a\nDate: Mon, 1 Jan 2020 00:00 +9999999999999999\n\nx", "a\nx"),
+        (b"Subject: a\nContent-Type: text/plain; charset=x-user-defined\n\ncaf\xc3\xa9", "a\ncafé"),
+    ],
+)
+def test_a_letter_is_read_however_it_is_written(letter: bytes, text: str) -> None:
+    (document,) = read("eml", letter)
+    assert isinstance(document, Document)
+    assert document.text == text
+    assert document.metadata["subject"] == text.partition("\n")[0]
+
+
+def test_a_sender_may_have_an_unknown_encoding() -> None:
+    (document,) = read("eml", b"From: =?x-unknown?Q?Ann?= <ann@example.org>\n\nHi")
+    assert isinstance(document, Document)
+    assert document.metadata["from"] == "Ann <ann@example.org>"
+
+
+def test_a_letter_whose_plain_text_is_blank_has_that_of_its_page(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    need_libraries()
+    page = f"<p>{SAYING}</p>"
+    mail = EmailMessage()
+    mail["Subject"] = "Hi"
+    mail.set_content(" \n")
+    mail.add_alternative(page, subtype="html")
+    outlook = SimpleNamespace(
+        subject="Hi", sender=None, sent_date=None, body=" \r\n", html_body=page, attachments=[]
+    )
+    container = SimpleNamespace(exists=lambda _: False)
+    monkeypatch.setattr("olefile.OleFileIO", lambda _: nullcontext(container))
+    monkeypatch.setattr("oxmsg.Message.load", lambda _: outlook)
+    content = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+    msg = reader_named("msg").load()("s", io.BytesIO(content), ReadOptions())
+    texts = [one.text for one in (*read("eml", mail.as_bytes()), *msg) if isinstance(one, Document)]
+    assert texts == [f"Hi\n{SAYING}"] * 2
 
 
 def test_mail_names_its_attachments() -> None:

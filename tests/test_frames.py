@@ -6,6 +6,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from slice_os import Corpus, SpanEncoder
@@ -13,6 +14,7 @@ from slice_os.errors import InputError
 from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.readers.columnar import frame_documents
 
+ROWS = ReadOptions()
 COLUMNS: dict[str, list[Any]] = {
     "body": ["I want to cancel.", "The sky is blue."],
     "n": [1, 2],
@@ -44,6 +46,30 @@ def test_rows_of_frames(frame: Any) -> None:
     assert second.metadata == {"n": 2}
     assert first.id.startswith("frame#")
     assert first.id != second.id
+
+
+def test_ids_are_those_of_the_rows_or_made_of_their_content() -> None:
+    rows = [{"id": "#1042", "text": "Hi"}, {"text": "Bye"}, {"text": "Bye"}]
+    own, first, second = (one.id for one in frame_documents(rows, ROWS))
+    assert own == "#1042"
+    assert first.startswith("frame#")
+    assert second == f"{first}-2"
+    with pytest.raises(InputError, match=r"^row 1: document 'frame#1': lone surrogate"):
+        list(frame_documents([{"text": "\ud800"}], ROWS))
+
+
+def test_what_is_missing_in_pandas_is_left_out() -> None:
+    pandas = pytest.importorskip("pandas")
+    numbers = pandas.array([1, None], dtype="Int64")
+    first, second = frame_documents(pandas.DataFrame({"text": ["a", "b"], "n": numbers}), ROWS)
+    assert (first.metadata, second.metadata) == ({"n": 1}, {})
+
+
+def test_an_array_in_a_row_is_a_list() -> None:
+    turns = np.array([{"text": "Hi", "speaker": "A"}, {"text": "Bye", "speaker": "B"}])
+    (document,) = frame_documents([{"text": turns, "vector": np.ones(3)}], ROWS)
+    assert [one.speaker for one in document.segments] == ["A", "B"]
+    assert document.metadata == {}
 
 
 def test_add_takes_a_frame(tmp_path: Path, encoder: SpanEncoder) -> None:

@@ -307,6 +307,10 @@ class TestCsv:
         documents, (skipped,) = read_file("a.csv", "id,text\n")
         assert (documents, skipped.reason) == ([], "nothing in it")
 
+    def test_columns_without_a_name_are_left_out(self, read_file: Read) -> None:
+        (document,), bad = read_file("a.csv", "id,text,,\n1,hello there,,x\n")
+        assert (document, bad) == (Document("1", "hello there", source="a.csv"), [])
+
     def test_a_megabyte_in_a_cell(self, read_file: Read) -> None:
         (document,), _ = read_file("a.csv", "text,n\n" + "word " * 200_000 + ",1\n")
         assert len(document.text) == 1_000_000
@@ -411,6 +415,11 @@ def test_every_format_has_its_function() -> None:
         assert callable(reader.load())
 
 
+def test_formats_that_need_a_library_of_documents_are_read_apart() -> None:
+    apart = {name for name, reader in READERS.items() if reader.apart}
+    assert apart == {"pdf", "docx", "pptx", "xlsx", "epub", "html", "eml", "msg", "rtf"}
+
+
 def test_an_unknown_format_is_refused_by_name(folder: Path) -> None:
     write("a.txt", "x")
     with pytest.raises(InputError, match="no format 'doc'; choose one of text, jsonl, json, csv"):
@@ -425,3 +434,16 @@ def test_a_bad_line_of_utf_16_does_not_stop_the_file() -> None:
     assert [type(record).__name__ for record in found] == ["Document", "BadRecord", "Document"]
     assert isinstance(found[1], BadRecord)
     assert found[1].reason == "not valid utf-16-le; choose another --encoding"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "UTF-32-LE"])
+def test_a_byte_order_mark_belongs_to_no_column(encoding: str) -> None:
+    content = "\ufefftext,n\nend it,1\n".encode(encoding)
+    (document,) = read_stream("s", "csv", io.BytesIO(content), ReadOptions(encoding=encoding))
+    assert document == Document("s#2", "end it", {"encoding": encoding, "n": "1"}, source="s")
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.csv"])
+def test_utf_8_is_not_noted_however_it_is_spelled(read_file: Read, name: str) -> None:
+    (document,), _ = read_file(name, "text\nend it\n", encoding="UTF-8")
+    assert document.metadata == {}

@@ -14,6 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import PurePosixPath
 from typing import IO, BinaryIO
 
 from slice_os.errors import ENCRYPTED, InputError
@@ -42,6 +43,7 @@ DAMAGED = (
 )
 """What the libraries raise on a damaged archive."""
 
+_OF_MAC = "__MACOSX"
 _IN_ZIP = {
     "word/document.xml": "docx",
     "ppt/presentation.xml": "pptx",
@@ -89,7 +91,11 @@ def read_zip(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
                 content.seek(0)
                 yield PackedFile(source, source, content, kind)
                 return
-            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+            entries = [
+                entry
+                for entry in archive.infolist()
+                if not entry.is_dir() and not _is_hidden(entry.filename)
+            ]
             _check_size(sum(entry.file_size for entry in entries))
             for entry in entries:
                 name = f"{source}/{entry.filename}"
@@ -123,6 +129,8 @@ def read_tar(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
     try:
         with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Entry) as archive:
             for entry in archive:
+                if _is_hidden(entry.name):
+                    continue
                 name = f"{source}/{entry.name}"
                 member = archive.extractfile(entry) if entry.isreg() else None
                 if member is not None:
@@ -131,6 +139,12 @@ def read_tar(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
                     yield skipped(name, "no file, but a link or a device", "link", source)
     except (InputError, *DAMAGED) as error:
         yield damaged(source, error)
+
+
+def _is_hidden(path: str) -> bool:
+    """Whether a file is hidden, as those in folders are, or what a Mac notes about another one."""
+    parts = PurePosixPath(path).parts
+    return any(part == _OF_MAC or (part.startswith(".") and part != "..") for part in parts)
 
 
 def damaged(name: str, error: Exception) -> BadRecord:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from slice_os.errors import InputError, MissingExtraError, imported
 from slice_os.ingest.readers.reader import BadRecord, DocumentStream, ReadOptions, bad_record
-from slice_os.ingest.readers.records import Record, documents_of
+from slice_os.ingest.readers.records import MADE, Record, documents_of, named_by_content
 from slice_os.ingest.readers.tables import check_columns
 from slice_os.text.documents import Document
 
@@ -40,27 +40,22 @@ def frame_documents(frame: Any, options: ReadOptions) -> Iterator[Document]:
     """The documents of a frame's rows, or of their groups.
 
     A row without an id gets one made of its content, so that frames added one after the other do
-    not replace each other's rows.
+    not replace each other's rows; equal rows of a frame are numbered.
 
     Raises an `InputError` if a row cannot be used, or has the id of one before it.
     """
     seen: set[str] = set()
-    records = (
-        Record(number, {name: _plain(value) for name, value in row.items() if not _is_null(value)})
-        for number, row in enumerate(_frame_rows(frame), 1)
-    )
-    for found in documents_of("", records, options):
+    rows = enumerate(_frame_rows(frame), 1)
+    records = (Record(number, _cells(row)) for number, row in rows)
+    for found in named_by_content("frame", documents_of(MADE, records, options)):
         if isinstance(found, BadRecord):
             raise InputError(f"row {found.line}: {found.reason}")
-        if found.id.startswith("#"):
-            found = replace(found, id=f"frame#{found.fingerprint[:16]}")
-        elif found.id in seen:
+        if found.id in seen:
             raise InputError(
                 f"two rows have the id {found.id!r}; give each its own, or group_by to join them"
             )
-        else:
-            seen.add(found.id)
-        yield replace(found, language=options.language)
+        seen.add(found.id)
+        yield replace(found, source="", language=options.language)
 
 
 def _frame_rows(frame: Any) -> Iterable[Mapping[str, Any]]:
@@ -75,9 +70,19 @@ def _frame_rows(frame: Any) -> Iterable[Mapping[str, Any]]:
     return frame  # type: ignore[no-any-return]
 
 
+def _cells(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The cells of a row that are not null, as JSON has them."""
+    return {name: _plain(value) for name, value in row.items() if not _is_null(value)}
+
+
 def _is_null(value: Any) -> bool:
     """Whether a value is None, or a missing number or date, which does not equal itself."""
-    return value is None or (not isinstance(value, (str, list, dict)) and bool(value != value))
+    if value is None or hasattr(value, "__len__"):
+        return value is None
+    try:
+        return bool(value != value)
+    except TypeError:  # whether pandas' NA equals itself is NA, too
+        return True
 
 
 def _read(
@@ -107,8 +112,7 @@ def _records(batches: Iterator[Any]) -> Iterator[Record]:
         batch.validate(full=True)
         for row in batch.to_pylist():
             number += 1
-            fields = {name: _plain(value) for name, value in row.items() if value is not None}
-            yield Record(number, fields, repr(row))
+            yield Record(number, _cells(row), repr(row))
 
 
 def _parquet(stream: BinaryIO, options: ReadOptions) -> Iterator[Any]:
@@ -131,12 +135,12 @@ def _arrow(stream: BinaryIO, options: ReadOptions) -> Iterator[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a value to its JSON type: dates to text, decimals and array scalars to numbers."""
+    """Convert a value to its JSON type: dates to text, decimals to numbers, arrays to lists."""
     if isinstance(value, (datetime, date)):
         return value.isoformat()
     if isinstance(value, Decimal):
         return float(value)
-    return value.item() if hasattr(value, "item") and not hasattr(value, "__len__") else value
+    return value.tolist() if hasattr(value, "tolist") else value  # also scalars of arrays
 
 
 read_parquet = partial(_read, batches=_parquet)

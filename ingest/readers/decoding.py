@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import IO, TextIO
 
 from slice_os.errors import InputError
-from slice_os.ingest.readers.reader import BadRecord, bad_record, is_blank, read_whole
+from slice_os.ingest.readers.reader import BOM, BadRecord, bad_record, is_blank, read_whole
 
 LONGEST_LINE = 1 << 24
 """Characters of the longest line that is read."""
@@ -65,15 +65,28 @@ def peek(stream: IO[bytes], size: int = SAMPLE) -> tuple[bytes, IO[bytes]]:
     return head, stream_of(lambda most: again.read(most) or stream.read(most))
 
 
+def decoded(raw: bytes, encoding: str | None = None) -> str:
+    """The text of bytes, bad ones replaced; the encoding is detected if it is unknown or None."""
+    try:
+        return raw.decode(encoding or "", "replace")
+    except (LookupError, ValueError):
+        # A sample may end within a letter, which these bytes do not.
+        return raw.decode(encoding_of(raw + b"\n"), "replace")
+
+
+def encoding_marked(sample: bytes) -> str | None:
+    """The encoding that a byte order mark tells; None without one."""
+    return next((name for mark, name in _MARKS if sample.startswith(mark)), None)
+
+
 def encoding_of(sample: bytes) -> str:
     """Detect the encoding of a text by its first bytes.
 
     This is UTF-16 or UTF-32 by byte order marks or zero bytes, Windows-1252 for mostly Latin
     letters, or else UTF-8, perhaps with bad bytes.
     """
-    for mark, name in _MARKS:
-        if sample.startswith(mark):
-            return name
+    if marked := encoding_marked(sample):
+        return marked
     begin = sample[:SAMPLE]
     even, odd = begin[0::2].count(0), begin[1::2].count(0)
     if max(even, odd) > len(begin) // 5 and min(even, odd) < max(even, odd) // 4:
@@ -101,8 +114,8 @@ def _is_windows(sample: bytes) -> bool:
 
 
 def note(encoding: str) -> dict[str, str]:
-    """Metadata with the encoding that was detected; none for UTF-8."""
-    return {} if encoding == UTF8 else {"encoding": encoding}
+    """Metadata with the encoding that was given or detected; none for UTF-8."""
+    return {} if _is_utf8(encoding) else {"encoding": encoding}
 
 
 def read_text_file(
@@ -134,8 +147,10 @@ def open_text(
     """
     head, whole = peek(stream)
     chosen = encoding or encoding_of(head)
-    name = "utf-8-sig" if codecs.lookup(chosen).name == UTF8 else chosen
-    text = io.TextIOWrapper(whole, name, errors=_ESCAPE, newline=newline)
+    mark = BOM.encode(chosen, "ignore")
+    if head.startswith(mark) and not "".encode(chosen):  # other codecs remove what they add
+        whole.read(len(mark))
+    text = io.TextIOWrapper(whole, chosen, errors=_ESCAPE, newline=newline)
     try:
         yield text, chosen
     finally:
@@ -163,16 +178,20 @@ def check_line(line: str, encoding: str) -> bytes:
     try:
         raw.decode(UTF8)
     except UnicodeDecodeError as error:
-        if codecs.lookup(encoding).name == UTF8:
+        if _is_utf8(encoding):
             raise InputError(_undecodable(error, UTF8)) from None
         raise InputError(f"not valid {encoding}; choose another --encoding") from None
     return raw
 
 
+def _is_utf8(encoding: str) -> bool:
+    return codecs.lookup(encoding).name == UTF8
+
+
 def _undecodable(error: UnicodeDecodeError, encoding: str) -> str:
     """The first bad byte and, in UTF-8, its position, counted from 0."""
     byte = f"byte 0x{error.object[error.start]:02x}"
-    if codecs.lookup(encoding).name == UTF8:
+    if _is_utf8(encoding):
         where = f"{byte} at byte {error.start}"
         return f"not valid UTF-8: {where}; convert it to UTF-8, or choose --encoding"
     return f"not valid {encoding}: {byte}; choose another --encoding"

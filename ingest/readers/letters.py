@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from email import message_from_binary_file, policy
-from email.header import decode_header, make_header
+from email.errors import HeaderParseError
+from email.header import decode_header
 from email.message import EmailMessage, Message
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -15,6 +17,7 @@ from pathlib import PurePosixPath
 from typing import BinaryIO, NamedTuple, TypeAlias
 
 from slice_os.errors import ENCRYPTED, InputError
+from slice_os.ingest.readers.decoding import UTF8, decoded
 from slice_os.ingest.readers.markup import html_sections
 from slice_os.ingest.readers.reader import (
     OLE_MAGIC,
@@ -23,6 +26,7 @@ from slice_os.ingest.readers.reader import (
     PackedFile,
     ReadOptions,
     Turn,
+    encodable,
     extracted,
     needs,
 )
@@ -30,6 +34,8 @@ from slice_os.text.documents import Document, Scalar
 
 _HEADERS = ("subject", "from", "to", "date")
 _LONGEST_HEADER = 2_000
+_WORD = r"=\?[^?\n]*\?[bq]\?.*?\?="
+_ENCODED = re.compile(rf"{_WORD}(?:\s*{_WORD})*", re.I)
 _BY_TYPE = {"message/rfc822": ".eml", "text/plain": ".txt", "text/html": ".html"}
 _OLD = {"WordDocument": ".docx", "Workbook": ".xlsx", "PowerPoint Document": ".pptx"}
 
@@ -73,7 +79,7 @@ def _read(
         letter = parse(content)
         attached.extend(_named(letter.attached))
         said = {name: " ".join(value.split()) for name, value in letter.headers.items() if value}
-        metadata.update(said)
+        metadata.update({name: encodable(value) for name, value in said.items()})
         if attached:
             metadata["attachments"] = ", ".join(name for name, _ in attached)
         yield Turn(letter.headers.get("subject", ""))
@@ -89,13 +95,17 @@ def _eml(content: BinaryIO) -> _Letter:
     headers = _headers(message)
     if not headers:
         raise InputError("not an e-mail: it has no subject, sender or date")
-    return _Letter(headers, map(_attachment, message.iter_attachments()), _eml_body(message))
+    body = _sections(_body(message, "plain"), _body(message, "html"))
+    return _Letter(headers, map(_attachment, message.iter_attachments()), body)
 
 
-def _eml_body(message: EmailMessage) -> Iterator[Turn]:
-    body = message.get_body(("plain", "html"))
-    if body is not None:
-        yield from _sections(body.get_content(), body.get_content_subtype() == "html")
+def _body(message: EmailMessage, kind: str) -> str:
+    """The text of a message in plain words or as HTML; empty if it has none."""
+    part = message.get_body((kind,))
+    content = None if part is None else part.get_payload(decode=True)
+    if part is None or not isinstance(content, bytes):
+        return ""
+    return decoded(content, part.get_content_charset())
 
 
 def _msg(content: BinaryIO) -> _Letter:
@@ -105,12 +115,15 @@ def _msg(content: BinaryIO) -> _Letter:
     sent = message.sent_date.isoformat() if message.sent_date else ""
     headers = {"subject": message.subject or "", "from": message.sender or "", "date": sent}
     attached = ((one.file_name or "", one.file_bytes) for one in message.attachments)
-    text = message.body or message.html_body or ""
-    return _Letter(headers, attached, _sections(text, is_html=not message.body))
+    return _Letter(headers, attached, _sections(message.body or "", message.html_body or ""))
 
 
-def _sections(text: str, is_html: bool) -> Iterator[Turn]:
-    yield from html_sections(text.encode(), "utf-8") if is_html and text else [Turn(text.strip())]
+def _sections(plain: str, html: str) -> Iterator[Turn]:
+    """The text of a message; that of its HTML if the plain one is blank, as in many newsletters."""
+    if plain.strip() or not html.strip():
+        yield Turn(plain.strip())
+    else:
+        yield from html_sections(html.encode(UTF8, "replace"), UTF8)
 
 
 def _headers(message: Message) -> dict[str, str]:
@@ -123,11 +136,24 @@ def _headers(message: Message) -> dict[str, str]:
             if name.lower().startswith("content-") and len(value) > _LONGEST_HEADER:
                 raise InputError(f"a header of more than {_LONGEST_HEADER:,} characters")
     raw = {name.lower(): str(value)[:_LONGEST_HEADER] for name, value in message.raw_items()}
-    kept = {name: str(make_header(decode_header(raw[name]))) for name in _HEADERS if name in raw}
+    kept = {name: _header(raw[name]) for name in _HEADERS if name in raw}
     if "date" in kept:
-        with suppress(ValueError):
+        with suppress(ValueError, OverflowError):
             kept["date"] = parsedate_to_datetime(kept["date"]).isoformat()
     return kept
+
+
+def _header(value: str) -> str:
+    """A header in one line: its encoded words, and bytes that should have been such, as text."""
+    line = "".join(value.splitlines())
+    return _ENCODED.sub(_words, decoded(line.encode(UTF8, "surrogateescape")))
+
+
+def _words(encoded: re.Match[str]) -> str:
+    try:
+        return "".join(decoded(raw, charset) for raw, charset in decode_header(encoded[0]))
+    except HeaderParseError:
+        return encoded[0]
 
 
 def _attachment(part: Message) -> Attachment:
@@ -146,7 +172,7 @@ def _named(attachments: Iterable[Attachment]) -> Iterator[Attachment]:
     """Attachments with names that tell them apart."""
     taken: set[str] = set()
     for given, content in attachments:
-        name = PurePosixPath(" ".join(given.split()) or "attachment")
+        name = PurePosixPath(encodable(" ".join(given.split())) or "attachment")
         unique, number = str(name), 2
         while unique in taken:
             unique, number = str(name.with_stem(f"{name.stem}-{number}")), number + 1

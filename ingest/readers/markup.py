@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
 import posixpath
 import re
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 from slice_os.errors import InputError
-from slice_os.ingest.readers.decoding import SAMPLE, encoding_of
+from slice_os.ingest.readers.decoding import SAMPLE, UTF8, decoded, encoding_marked
 from slice_os.ingest.readers.reader import DocumentStream, ReadOptions, Turn, extracted, needs
 
 _BLOCKS = frozenset(
@@ -20,7 +22,23 @@ _BLOCKS = frozenset(
 )
 _HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
 _UNSEEN = frozenset(("script", "style", "template", "noscript", "head", "svg", "math"))
-_DECLARED = re.compile(rb"""<meta[^<>]{0,200}?charset\s{0,9}=\s{0,9}["']?([\w.:-]{1,40})""", re.I)
+_DECLARED = re.compile(
+    rb"""<(?:meta[^<>]{0,200}?charset|\?xml\s[^<>]{0,200}?encoding)\s{0,9}=\s{0,9}["']?([\w.:-]{1,40})""",
+    re.I,
+)
+# The Encoding Standard of browsers: a declaration that can be read is not in UTF-16, and others
+# mean the larger encoding that people use under that name.
+_MEANT = dict.fromkeys(("utf-16", "utf-16-le", "utf-16-be"), UTF8) | {
+    "ascii": "cp1252",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "windows-874": "cp874",
+    "gb2312": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+}
 _DEEPEST = 1_000
 _CONTAINER = "META-INF/container.xml"
 
@@ -40,24 +58,33 @@ def read_epub(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
 def html_sections(page: bytes, encoding: str | None = None) -> list[Turn]:
     """The paragraphs of a page, each with the heading above it.
 
-    Its encoding is by default the one that it declares, or else as detected.
+    Its encoding is by default that of its byte order mark, or the one that it declares, or else as
+    detected.
     """
     etree = needs("lxml.etree")
-    declared = _DECLARED.search(page[:2048])
-    chosen = encoding or (declared[1].decode("ascii") if declared else encoding_of(page))
+    # The library would leave out the rest of a page behind bytes that it cannot decode.
+    raw = decoded(page, encoding or _declared(page)).encode(UTF8, "replace")
     # Without a tree, which takes time quadratic in the attributes of an element.
     paragraphs = _Paragraphs()
-    try:
-        parser = etree.HTMLParser(encoding=chosen, target=paragraphs, no_network=True)
-    except LookupError:
-        parser = etree.HTMLParser(target=paragraphs, no_network=True)
-    for start in range(0, len(page), SAMPLE):
-        parser.feed(page[start : start + SAMPLE])
+    parser = etree.HTMLParser(encoding=UTF8, target=paragraphs, no_network=True)
+    for start in range(0, len(raw), SAMPLE):
+        parser.feed(raw[start : start + SAMPLE])
         # Each end tag is looked for in all elements around it.
         if paragraphs.depth > _DEEPEST:
             raise InputError(f"elements within elements, more than {_DEEPEST:,} deep")
     found: list[Turn] = parser.close()
     return found
+
+
+def _declared(page: bytes) -> str | None:
+    """The encoding that a page without a byte order mark declares, by its usual name."""
+    found = None if encoding_marked(page) else _DECLARED.search(page[:2048])
+    if found is None:
+        return None
+    name = found[1].decode().lower()
+    with suppress(LookupError):
+        name = codecs.lookup(name).name
+    return _MEANT.get(name, name)
 
 
 class _Paragraphs:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, time
+from itertools import chain
 from typing import Any, BinaryIO
 
+from slice_os.errors import InputError
 from slice_os.ingest.readers.reader import (
     DocumentStream,
     ReadOptions,
@@ -19,6 +21,7 @@ from slice_os.ingest.readers.reader import (
     with_note,
 )
 from slice_os.ingest.readers.records import Record, documents_of
+from slice_os.ingest.readers.tables import check_columns
 from slice_os.text.pdf import has_image, open_pdf, page_text
 
 
@@ -91,19 +94,26 @@ def _sheet(sheet: Any, options: ReadOptions, found: list[Record], before: int) -
     rows = sheet.iter_rows(values_only=True)
     header = next(rows, ())
     columns = ["" if name is None else str(name).strip() for name in header]
-    is_table = options.text_field in columns
-    if not is_table:
-        yield _line(header, sheet.title)
+    if options.text_field not in columns:
+        yield from (_line(row, sheet.title) for row in chain([header], rows))
+        return
+    try:
+        check_columns([name for name in columns if name], options)
+    except InputError as error:
+        found.append(Record(before + 1, error, _raw(header)))
+        return
     for number, row in enumerate(rows, 2):
-        if not is_table:
-            yield _line(row, sheet.title)
-        elif any(cell is not None for cell in row):
+        if any(cell is not None for cell in row):
             cells = {"sheet": sheet.title} | {
                 name: _cell(cell)
                 for name, cell in zip(columns, row, strict=False)
                 if name and (cell is not None or name == options.text_field)
             }
-            found.append(Record(before + number, cells, "\t".join(map(str, row))))
+            found.append(Record(before + number, cells, _raw(row)))
+
+
+def _raw(row: tuple[Any, ...]) -> str:
+    return "\t".join(map(str, row))
 
 
 def _line(row: tuple[Any, ...], sheet: str) -> Turn:

@@ -21,7 +21,8 @@ NO_MEMORY = "needs more memory than a file may take"
 """The reason of a file that does."""
 
 _LONGEST_RECORD = 10_000
-_BOM = "\ufeff"
+BOM = "\ufeff"
+"""The byte order mark."""
 
 OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
@@ -170,7 +171,7 @@ def shortened(text: str, most: int) -> str:
 
 def is_blank(text: str) -> bool:
     """Whether a text is only white space, a leading byte order mark aside."""
-    return not text.removeprefix(_BOM).strip()
+    return not text.removeprefix(BOM).strip()
 
 
 def read_whole(stream: IO[bytes]) -> bytes:
@@ -243,7 +244,7 @@ def extracted(
         _check(raw)
         # Damaged files have lone surrogates.
         text, segments = join_turns(
-            replace(turn, text=_encodable(turn.text), fields=_fields(turn.fields))
+            replace(turn, text=encodable(turn.text), fields=_fields(turn.fields))
             for turn in sections(io.BytesIO(raw))
         )
         if text:
@@ -273,14 +274,15 @@ def with_note(
             yield ReadNote(one.source, None, words(counts), "", dict(counts))
 
 
-def _encodable(text: str) -> str:
+def encodable(text: str) -> str:
+    """A text with a question mark for every lone surrogate."""
     return text.encode("utf-8", "replace").decode()
 
 
 def _fields(fields: Metadata) -> Metadata:
     """Fields of a turn; many turns may have the same, so that none is long."""
     return {
-        name: shortened(_encodable(value), _LONGEST_FIELD) if isinstance(value, str) else value
+        name: shortened(encodable(value), _LONGEST_FIELD) if isinstance(value, str) else value
         for name, value in fields.items()
     }
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, groupby, islice
 from typing import Any, BinaryIO
 
@@ -39,6 +40,9 @@ from slice_os.text.documents import Document, Scalar, Segment
 
 # The end of a message on a text that is not where it was looked for.
 NAME_TEXT = "; name the one with the text by --text-field"
+MADE = "\0"
+"""A source whose documents' ids are told from those that records have; see `named_by_content`."""
+_MADE_SHOWN = repr(MADE)[:-1]
 _MOST_LISTED = 20
 _DATE = "date"
 
@@ -66,6 +70,23 @@ def documents_of(source: str, records: Iterable[Record], options: ReadOptions) -
             yield document_of(_fields(record), f"{source}#{record.number}", source, options)
         except InputError as error:
             yield _bad(source, record, error)
+
+
+def named_by_content(name: str, found: DocumentStream) -> DocumentStream:
+    """The records of the source `MADE`; the ids that it made become a name and their content.
+
+    Documents with the same content are numbered, so that none replaces another.
+    """
+    copies: Counter[str] = Counter()
+    for record in found:
+        if isinstance(record, BadRecord):
+            record = replace(record, reason=record.reason.replace(_MADE_SHOWN, f"'{name}"))
+        elif record.id.startswith(MADE):
+            content = f"{name}#{record.fingerprint[:16]}"
+            copies[content] += 1
+            number = f"-{copies[content]}" if copies[content] > 1 else ""
+            record = replace(record, id=f"{content}{number}")
+        yield record
 
 
 def document_of(

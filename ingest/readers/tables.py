@@ -61,7 +61,7 @@ def read_csv(
             return
         try:
             columns = _cells(header, encoding)
-            check_columns(columns, options)
+            check_columns([name for name in columns if name], options)
         except InputError as error:
             yield bad_record(source, header.line, str(error), _raw(header))
             return
@@ -168,7 +168,10 @@ def _delimiter(lines: _Lines, options: ReadOptions, chosen: str | None) -> str:
 def _records(
     rows: Iterator[_Row], columns: list[str], encoding: str, options: ReadOptions
 ) -> Iterator[Record]:
-    """The cells by column; an empty cell means null and is left out, unless it is the text."""
+    """The cells by column; an empty cell means null and is left out, unless it is the text.
+
+    So are the cells of columns without a name.
+    """
     text = options.text_field
     for row in rows:
         fields: dict[str, str] | InputError
@@ -176,8 +179,11 @@ def _records(
             cells = _cells(row, encoding)
             if len(cells) != len(columns):
                 raise InputError(f"{len(cells)} cells, but the header has {len(columns)}")
-            named = zip(columns, cells, strict=True)
-            fields = note(encoding) | {name: cell for name, cell in named if cell or name == text}
+            fields = note(encoding) | {
+                name: cell
+                for name, cell in zip(columns, cells, strict=True)
+                if name and (cell or name == text)
+            }
         except InputError as error:
             fields = error
         yield Record(row.line, fields, _raw(row))
