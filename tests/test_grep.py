@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,8 +11,11 @@ import orjson
 import pytest
 
 from slice_os import Corpus, Document, InputError, Segment, SpanEncoder
+from slice_os.arrays import IntArray
 from slice_os.hits.hit import Context, Hit
 from slice_os.search.around import units_in, with_around
+from slice_os.search.run import make_query, nearest_span
+from slice_os.stores.local.terms import terms
 
 from .command_line import Run
 
@@ -36,6 +41,11 @@ def conversation(doc_id: str, said: list[str]) -> Document:
 CALL = conversation("call", SAID)
 NOTE = Document(
     "note", "The e\u0301tude is nice. Please cancel my subscription. Dogs bark. Cats too."
+)
+LETTER = (
+    "This is what the family of Ann decided after we had talked on Sunday. In view of the bills of "
+    "April and May, I want to cancel my subscription for the newspaper and the Sunday paper. Could "
+    "you please cancel my subscription in the city of Berlin, too? It rains here all day long."
 )
 OTHERS = [
     Document("near", "My subscription costs ten euros a month.", {"kind": "chat"}),
@@ -132,6 +142,47 @@ def test_turns_or_sentences_around_hits(run: Run, store: str) -> None:
     assert [hit["passage"]["text"] for hit in scanned] == [line["text"] for line in lines]
     _, told, _ = run(*mine, "-m", "1", "-C", "1", "--text")
     assert f"     {SAID[0]}\n     >>Hi, I'd like to cancel my subscription<<.\n     Sure.\n" in told
+
+
+def test_wrapped_lines_are_sentences_as_in_a_store(
+    run: Run, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrapped = textwrap.fill(LETTER, 40)
+    Path("letter.txt").write_text(wrapped)
+    split: list[str] = []
+
+    def noted(document: Document) -> list[tuple[int, int]]:
+        split.append(document.id)
+        return units_in(document)
+
+    monkeypatch.setattr("slice_os.search.around.units_in", noted)
+    scanned = run("scan", "letter.txt", *CANCEL, "-C", "0").rows()
+    sentences = [hit["passage"]["text"] for hit in scanned]
+    assert [" ".join(one.split())[:9] for one in sentences] == ["In view o", "Could you"]
+    assert split == ["letter.txt"]
+    with Corpus("store", encoder) as corpus:
+        corpus.ingest(["letter.txt"])
+        assert corpus.units("letter.txt") == units_in(Document("letter.txt", wrapped))
+    mined = run("mine", *CANCEL, "--store", "store", "-C", "0").rows()
+    assert [hit["passage"]["text"] for hit in mined] == sentences
+
+
+def test_one_document_needs_no_terms_of_all(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[str] = []
+
+    def noted(connection: object, phrase: str) -> Iterator[tuple[str, int, IntArray, IntArray]]:
+        counted.extend(terms(phrase))
+        return iter(())
+
+    monkeypatch.setattr("slice_os.stores.local.snapshot.occurrences", noted)
+    with Corpus(store) as corpus:
+        assert len(corpus.units("call")) == len(corpus.turns("call")) == len(SAID)
+        near = nearest_span(corpus.store, make_query(corpus.encoder, CANCEL[1]), "near")
+        assert near
+        assert (near.doc_id, near.phrase) == ("near", CANCEL[1])
+        assert not counted
+        corpus.mine(CANCEL[1])
+        assert "subscription" in counted
 
 
 def test_what_is_around_a_hit_stays_in_the_text() -> None:

@@ -11,11 +11,12 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
-from slice_os import LocalStore, StoreError
+from slice_os import Document, LocalStore, StoreError
 from slice_os.cli import cli
 from slice_os.hits.hit import Hit
 from slice_os.query.options import SearchOptions
 from slice_os.search.run import mine, search
+from slice_os.stores.local import compaction
 
 from .soak import damage
 from .test_local_store import CARD, documents, fill, part_of, query
@@ -27,6 +28,25 @@ def folder(tmp_path: Path) -> Path:
     fill(store, documents(12, lang="en"))
     store.close()
     return tmp_path / "store"
+
+
+@pytest.fixture
+def half_compacted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store whose compaction ended before its commit."""
+    store = LocalStore.create(tmp_path / "store", CARD, 128)
+    fill(store, [Document(f"doc {n}", "a number and a number") for n in range(4)])
+    with store.writer() as writer:
+        writer.delete(["doc 0"])
+
+    def end(*_: object) -> None:
+        raise InterruptedError
+
+    monkeypatch.setattr(compaction, "seal_state", end)
+    with pytest.raises(StoreError):
+        store.compact()
+    monkeypatch.undo()
+    store.close()
+    return store.folder
 
 
 def execute(folder: Path, *statements: str) -> None:
@@ -183,6 +203,46 @@ class TestDamage:
         assert [fault["document"] for fault in verify(folder)[1]] == ["doc 1"]
         assert "ingest them again: doc 1\n" in verify(folder, "--repair")[2]
         assert verify(folder)[0] == 0
+
+    @pytest.mark.parametrize("short", [False, True])
+    def test_after_half_a_compaction_leaves_the_other_documents(
+        self, half_compacted: Path, short: bool
+    ) -> None:
+        before = answers(half_compacted)
+        if short:
+            (half_compacted / "words-1.u32").write_bytes(b"")
+        assert verify(half_compacted)[0] == 0
+        execute(half_compacted, "UPDATE documents SET source = 'x' WHERE doc_id = 'doc 3'")
+        assert "ingest them again: doc 3\n" in verify(half_compacted, "--repair")[2]
+        assert verify(half_compacted)[0] == 0
+        left = {hit[:5] for hit in answers(half_compacted)}
+        assert left == {hit[:5] for hit in before if hit[0] != "doc 3"} != set()
+
+    def test_of_the_generation_after_half_a_compaction_is_not_silent(
+        self, half_compacted: Path
+    ) -> None:
+        before = {hit[:5] for hit in answers(half_compacted)}
+        execute(half_compacted, "DELETE FROM settings WHERE name = 'generation'")
+        lost = {fault["document"] for fault in verify(half_compacted, "--repair")[1]}
+        assert verify(half_compacted)[0] == 0
+        left = {hit[:5] for hit in answers(half_compacted)}
+        assert left == {hit for hit in before if hit[0] not in lost}
+
+    def test_of_the_generation_loses_nothing(self, folder: Path) -> None:
+        before = answers(folder)
+        execute(folder, "UPDATE settings SET value = 7 WHERE name = 'generation'")
+        assert verify(folder, "--repair")[0] == 0
+        assert answers(folder) == before
+
+    def test_that_other_damage_hides_is_not_sealed(self, folder: Path) -> None:
+        execute(
+            folder,
+            "UPDATE labels SET value = CAST(x'ff' AS TEXT)",
+            "UPDATE passages SET start = start + 1 WHERE id = 20",
+        )
+        with pytest.raises(StoreError, match=r"cannot be repaired.*\(passage 20 is not as it was"):
+            LocalStore.open(folder).verify(repair=True)
+        assert verify(folder)[0] == 1
 
     def test_beyond_repair_says_so(self, folder: Path) -> None:
         database = folder / "store.sqlite"

@@ -7,7 +7,9 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,10 +22,13 @@ from slice_os import (
     Document,
     EncoderMismatchError,
     InputError,
+    LocalStore,
     ModelCard,
     SpanEncoder,
     StoreError,
 )
+from slice_os.query.options import SearchOptions
+from slice_os.search.run import mine, search
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.protocol import NewStore, Store
 from slice_os.stores.registry import create_store, open_store, store_exists
@@ -168,6 +173,19 @@ class TestScores:
         assert list(found.keys) == [ranked.keys[best]]
         assert found.cosines[0, 0] == np.float32(above)
         assert not list(store.scan(asked, above + 1e-3, exhaustive=True))
+
+    def test_near_a_threshold_are_those_of_exact_spans(self, store: Store) -> None:
+        fill(store, documents(30))
+        asked = query("number", "zero")
+        for hit in search(store, asked, SearchOptions(top_k=100))[::4]:
+            for least in (hit.cosine, float(np.nextafter(np.float32(hit.cosine), np.float32(2)))):
+                mined = mine(store, asked, threshold=least)
+                found = search(store, asked, SearchOptions(top_k=100, threshold=least))
+                assert {(one.doc_id, one.context.start) for one in mined} == {
+                    (one.doc_id, one.context.start) for one in found
+                }
+                page = search(store, asked, SearchOptions(top_k=5, offset=2, threshold=least))
+                assert list(page) == list(found)[2:7]
 
     def test_by_bm25_need_a_term(self, store: Store) -> None:
         fill(
@@ -404,6 +422,21 @@ class TestProcesses:
             with pytest.raises(StoreError, match="another process is writing"), store.writer():
                 pass
         fill(store, documents(1))  # the lock went with the process
+
+    def test_that_make_one_store_at_once_share_it(self, tmp_path: Path) -> None:
+        def make(number: int) -> LocalStore:
+            return LocalStore.create(tmp_path / "store", CARD, 128)
+
+        with ThreadPoolExecutor(4) as executor:
+            first, *_ = executor.map(make, range(4))
+        with first.writer() as writer:
+            writer.write(part_of(Document("a", "one two")))
+            second = make(5)
+            with pytest.raises(StoreError, match="another process is writing"), second.writer():
+                pass
+        assert second.document_text("a") == "one two"
+        with pytest.raises(EncoderMismatchError):
+            LocalStore.create(tmp_path / "store", replace(CARD, encoder_id="ff"), 128)
 
     def test_readers_see_whole_documents_while_one_writes(self, store: Store) -> None:
         writing = """

@@ -6,6 +6,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from slice_os.hits.hit import Context, Hit
 from slice_os.stores.candidates import StoredPassage
 from slice_os.text.documents import Document, Extent
@@ -17,6 +19,7 @@ from slice_os.text.passage_layout import (
     turn_edges,
 )
 from slice_os.text.sentences import sentence_ends
+from slice_os.text.wrapped_lines import unwrapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +64,13 @@ def units_of(passages: Iterable[StoredPassage]) -> list[tuple[int, int]]:
 
 
 def units_in(document: Document) -> list[tuple[int, int]]:
-    """The same of a document that is not stored."""
-    text = document.text
-    ends = sentence_ends(text, language_of(document))
-    return list(_pairs(turn_edges(document) or sentence_edges(text, ends)))
+    """The same of a document that is not stored, read as it would be to store it."""
+    if turns := turn_edges(document):
+        return list(_pairs(turns))
+    reading = unwrapped(document)
+    inner = np.array(sentence_ends(reading.text, language_of(document)), dtype=np.int64)
+    ends = reading.outer(inner, ends=True).tolist()
+    return list(_pairs(sentence_edges(document.text, ends)))
 
 
 def with_around(

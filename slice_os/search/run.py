@@ -28,7 +28,14 @@ from slice_os.query.options import (
 )
 from slice_os.query.query import Phrases, Query, Where
 from slice_os.search.hit_builder import HitBuilder
-from slice_os.stores.candidates import BestPassages, ScoredCandidates, ScoredPassage, best_columns
+from slice_os.spans.choice import PassageScorer
+from slice_os.stores.candidates import (
+    BestPassages,
+    ScoredCandidates,
+    ScoredPassage,
+    StoredPassage,
+    best_columns,
+)
 from slice_os.stores.protocol import FusingStore, ScoringStore, Store
 
 # Where hits can be lost, so many times more passages than hits are searched for.
@@ -79,6 +86,12 @@ def make_query(
         word_vectors=word_vectors,
         counters=encoder.encode_phrases(counter_phrases) if counter_phrases else None,
     )
+
+
+def without_terms(query: Query) -> Query:
+    """The query for where BM25 is not used, so that no store counts terms in all its passages."""
+    texts = ("",) * len(query.phrases.texts)
+    return replace(query, phrases=replace(query.phrases, texts=texts))
 
 
 def search(store: Store, query: Query, options: SearchOptions = DEFAULT_SEARCH) -> Hits:
@@ -172,7 +185,7 @@ def best_hits(
 
     Candidates are ``exhaustive`` if they are all passages.
     """
-    best = best_columns(scores, candidates.cosines, options)
+    best = _best_places(candidates, scores, query, options)
     loaded = candidates.load([candidates.keys[column] for _, column in best])
     passages = tuple(
         ScoredPassage(
@@ -187,6 +200,39 @@ def best_hits(
     found = hits_in(BestPassages(passages, exhaustive), query, options)
     # Passages that were deleted meanwhile do not mean that there are no more.
     return replace(found, passages=len(best))
+
+
+def _best_places(
+    candidates: ScoredCandidates, scores: FloatArray, query: Query, options: SearchOptions
+) -> list[tuple[int, int]]:
+    """The results of `best_columns`, where exact spans decide whether a threshold is reached.
+
+    They are computed of the passages that may be among the best, if their cosines are so near the
+    threshold that the error of these matters.
+    """
+    threshold = options.threshold
+    if threshold is None or not candidates.error:
+        return best_columns(scores, candidates.cosines, options)
+    near = np.abs(candidates.cosines - threshold) <= candidates.error
+    cosines = np.where(near, np.float32(threshold), candidates.cosines)
+    reach = options.end
+    while True:
+        best = best_columns(scores, cosines, replace(options, top_k=reach, offset=0))
+        if not any(near[place] for place in best[: options.end]):
+            return best[options.offset : options.end]
+        unsure = [place for place in best if near[place]]
+        loaded = candidates.load([candidates.keys[column] for _, column in unsure])
+        for row, column in unsure:
+            near[row, column] = False
+            passage = loaded.get(candidates.keys[column])
+            if passage is None or not _reaches(passage, query, row, threshold):
+                cosines[row, column] = -np.inf
+        reach *= 2  # however many copies of a passage are there, in few rounds
+
+
+def _reaches(passage: StoredPassage, query: Query, row: int, threshold: float) -> bool:
+    scorer = PassageScorer(passage.encoded, query, passage.norms)
+    return any(True for _ in scorer.best_spans(row, threshold))
 
 
 def hits_in(best: BestPassages, query: Query, options: SearchOptions) -> FoundHits:
@@ -236,7 +282,8 @@ def nearest_span(store: Store, query: Query, doc_id: str) -> Hit | None:
     own = Condition(DOCUMENT_ID, "eq", (doc_id,))
     asked = replace(query, where=(*query.where, own), counters=None)
     best = None
-    for candidates in filter(lambda some: some.keys, store.scan(asked, -1.0, exhaustive=True)):
+    found = store.scan(without_terms(asked), -1.0, exhaustive=True)
+    for candidates in filter(lambda some: some.keys, found):
         place = candidates.cosines.argmax()
         row, column = map(int, np.unravel_index(place, candidates.cosines.shape))
         key = candidates.keys[column]

@@ -42,11 +42,13 @@ class ScoredCandidates:
 
     Attributes:
         keys: the store's ids of the passages.
-        cosines: ``(n_phrases, n_passages)``, the exact maximum over all spans.
+        cosines: ``(n_phrases, n_passages)``, the exact maximum over all spans, but for the
+            ``error``.
         bm25: ``(n_phrases, n_passages)``, 0 if no term of the phrase occurs.
         bm25_best: ``(n_phrases,)``, the highest BM25 of any passage that the filter admits.
         load: returns the passages of some of these keys. A local store returns all, as they were
             when they were scored; elsewhere a passage deleted meanwhile is missing.
+        error: how far a cosine may be from that of the passage's best span.
     """
 
     keys: Sequence[PassageKey]
@@ -54,6 +56,7 @@ class ScoredCandidates:
     bm25: FloatArray
     bm25_best: FloatArray
     load: PassageLoader = field(repr=False, compare=False)
+    error: float = 0.0
 
     def select(self, columns: IntArray) -> ScoredCandidates:
         """The candidates in these columns."""

@@ -162,10 +162,11 @@ class Arrays:
                         path.unlink()
 
 
-def newest_generation(folder: Path) -> int:
-    """The generation of the newest array files in a folder."""
-    numbers = (path.stem.partition("-")[2] for path in folder.glob("vectors*.i8"))
-    return max((int(number) for number in numbers if number.isdecimal()), default=0)
+def present_generation(folder: Path, stored: object) -> int:
+    """The stored generation if its array files are in a folder, otherwise the newest one there."""
+    names = (path.stem.partition("-")[2] or "0" for path in folder.glob("vectors*.i8"))
+    found = [int(name) for name in names if name.isdecimal()]
+    return next((one for one in found if str(one) == stored), max(found, default=0))
 
 
 def _open_like_database(path: str, flags: int) -> int:
@@ -199,6 +200,16 @@ class PassageTable:
         number = np.cumsum(self.n_pieces) // pieces
         edges = np.flatnonzero(np.diff(number)) + 1
         return itertools.starmap(slice, itertools.pairwise([0, *edges.tolist(), len(self)]))
+
+
+def rows_with(ids: IntArray, wanted: IntArray) -> IntArray:
+    """The rows of the wanted ids, given ascending ids of passages."""
+    if not len(wanted):
+        return wanted
+    # The passages of one document are neighbours, perhaps among millions.
+    first, last = np.searchsorted(ids, [wanted.min(), wanted.max() + 1])
+    rows: IntArray = first + np.flatnonzero(np.isin(ids[first:last], wanted))
+    return rows
 
 
 def read_table(connection: Database, state: StoreState) -> PassageTable:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from slice_os.errors import StoreError
 from slice_os.stores.local.arrays import (
     Arrays,
     PassageTable,
-    newest_generation,
+    present_generation,
     read_table,
     rows_within,
     select_table,
@@ -97,16 +97,19 @@ def find_faults(connection: Database, settings: StoreSettings) -> Iterator[Fault
             state = read_state(connection)
         except StoreError:
             yield Fault(f"{DATABASE}, settings", "a count is missing or no number")
-            return
-        if damaged_state(connection):
-            yield Fault(f"{DATABASE}, settings", "the counts are not as they were written")
-        if damaged_sources(connection):
-            yield Fault(f"{DATABASE}, sources", "not as they were written")
+            state = _recounted(connection)
+        else:
+            if damaged_state(connection):
+                yield Fault(f"{DATABASE}, settings", "the counts are not as they were written")
+                state = replace(state, generation=_generation(connection))
         table = select_table(connection)
         yield from _count_faults(connection, state, table)
         yield from _array_faults(connection, state, table, settings)
         for row in connection.column("SELECT id FROM documents"):
             yield from _document_faults(connection, row)
+        # Last, since a note that is no number ends the comparison.
+        if damaged_sources(connection):
+            yield Fault(f"{DATABASE}, sources", "not as they were written")
     except (sqlite3.DatabaseError, StoreError, ValueError, TypeError) as error:
         yield Fault(DATABASE, " ".join(str(error).split()))
 
@@ -210,14 +213,19 @@ def repair(connection: Database, settings: StoreSettings, faults: Iterable[Fault
         ) from None
 
 
+def _recounted(connection: Database) -> StoreState:
+    revision = secrets.randbits(62)  # no reader must take the state for one that it knows
+    return StoreState(revision, _generation(connection), **used_counts(connection))
+
+
+def _generation(connection: Database) -> int:
+    stored = connection.row("SELECT value FROM settings WHERE name = 'generation'")
+    return present_generation(connection.folder, stored and stored[0])
+
+
 def _restore_counts(connection: Database) -> StoreState:
-    counts: dict[str, int | str] = {
-        **used_counts(connection),
-        "generation": newest_generation(connection.folder),
-        "revision": secrets.randbits(62),  # no reader must take the state for one that it knows
-        SOURCES: str(sources_checksum(connection)),
-    }
-    connection.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", counts.items())
+    values = {**asdict(_recounted(connection)), SOURCES: str(sources_checksum(connection))}
+    connection.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", values.items())
     seal_state(connection)
     return read_state(connection)
 
@@ -227,7 +235,11 @@ def _derive(connection: Database, state: StoreState, arrays: Arrays) -> None:
     for row, key in enumerate(table.ids.tolist()):
         text, start, end, fields, own = connection.row(_CONTENT_OF, key)
         found = terms(text[start:end])
-        rows = (part.data for part in stored_rows(table[row : row + 1], arrays))
+        rows = [part.data for part in stored_rows(table[row : row + 1], arrays)]
+        data = data_checksum(key, int(table.n_terms[row]), rows)
+        # A new checksum would hide that they are not as they were written.
+        if data != table.checksum[row] or checked_row(connection, "passages", key) is None:
+            raise StoreError(f"passage {key} is not as it was written")
         data = data_checksum(key, len(found), rows)
         statement = "UPDATE passages SET n_terms = ?, data_checksum = ? WHERE id = ?"
         connection.execute(statement, (len(found), data, key))

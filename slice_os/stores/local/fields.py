@@ -17,6 +17,7 @@ from slice_os.query.filters import (
     tell_absent,
     unknown_field,
 )
+from slice_os.stores.local.arrays import rows_with
 from slice_os.stores.local.files import Database
 from slice_os.stores.protocol import FieldValue
 from slice_os.text.documents import Metadata, field_text
@@ -102,6 +103,8 @@ def admitted_rows(connection: Database, condition: Condition, ids: IntArray) -> 
         for some in _batches([label for label, _ in labels]):
             statement = f"SELECT passage FROM passage_labels WHERE label IN ({_marks(some)})"  # noqa: S608
             found += connection.column(statement, *some)
+    if condition.field == DOCUMENT_ID and condition.operator != "ne":
+        return rows_with(ids, np.array(found, dtype=np.int64))
     return np.flatnonzero(np.isin(ids, found, invert=condition.operator == "ne"))
 
 

@@ -78,19 +78,15 @@ class Database(sqlite3.Connection):
 
 
 def create(folder: Path, settings: StoreSettings) -> None:
-    """Make an empty store that only its owner may read.
+    """Make an empty store that only its owner may read, unless another process has just made one.
 
     Raises a `StoreError` if the folder is a file, cannot be created, or contains other files.
     """
-    values = {
-        "schema_version": str(SCHEMA_VERSION),
-        "encoder": orjson.dumps(asdict(settings.encoder)).decode(),
-        "max_pieces": str(settings.max_pieces),
-    }
-    values |= dict.fromkeys(STATE, "0")
     with errors_explained(folder):
         make_folder(folder, mode=0o700)
         others = [path.name for path in folder.iterdir() if not path.name.startswith(DATABASE)]
+        if exists(folder):  # looked for last: the others may be its own
+            return
         if others:
             raise StoreError(f"{folder}: holds other files ({others[0]}, …); use an empty folder")
         # SQLite's other files, and the array files, get the permissions of this one.
@@ -99,13 +95,24 @@ def create(folder: Path, settings: StoreSettings) -> None:
             # Lets many processes read while one writes; stays with the file.
             connection.execute("PRAGMA journal_mode = WAL")
             with transaction(connection):
-                schema = (files(__package__) / "schema.sql").read_text("utf-8")
-                for statement in (*schema.strip().split(";\n"), PASSAGE_TERMS):
-                    connection.execute(statement)
-                stored = values | {"checksum": _checksum(values, FIXED)}
-                connection.executemany("INSERT INTO settings VALUES (?, ?)", stored.items())
-                seal_state(connection)
+                if not _has_settings(connection):
+                    _fill(connection, settings)
         sync_folder(folder)
+
+
+def _fill(connection: Database, settings: StoreSettings) -> None:
+    schema = (files(__package__) / "schema.sql").read_text("utf-8")
+    for statement in (*schema.strip().split(";\n"), PASSAGE_TERMS):
+        connection.execute(statement)
+    values = {
+        "schema_version": str(SCHEMA_VERSION),
+        "encoder": orjson.dumps(asdict(settings.encoder)).decode(),
+        "max_pieces": str(settings.max_pieces),
+    }
+    values |= dict.fromkeys(STATE, "0")
+    stored = values | {"checksum": _checksum(values, FIXED)}
+    connection.executemany("INSERT INTO settings VALUES (?, ?)", stored.items())
+    seal_state(connection)
 
 
 def connect(folder: Path, mode: str = "rw") -> Database:
@@ -137,7 +144,7 @@ def exists(folder: Path) -> bool:
         if not (folder / DATABASE).is_file():
             return False
         with closing(connect(folder, reading_mode(folder))) as connection:
-            return bool(connection.row("SELECT 1 FROM sqlite_master WHERE name = 'settings'"))
+            return _has_settings(connection)
 
 
 def reading_mode(folder: Path) -> str:
@@ -272,6 +279,10 @@ def errors_explained(folder: Path) -> Iterator[None]:
             raise _disk_full(folder) from error
         why = error.strerror or error
         raise StoreError(f"{folder}: cannot be used as a store folder ({why})") from error
+
+
+def _has_settings(connection: Database) -> bool:
+    return bool(connection.row("SELECT 1 FROM sqlite_master WHERE name = 'settings'"))
 
 
 def folder_size(folder: Path) -> int:

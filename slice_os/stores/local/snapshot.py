@@ -19,7 +19,7 @@ from slice_os.query.query import Query
 from slice_os.spans.cosines import SpanLayout, best_by_word, inverse_norms, word_sums
 from slice_os.spans.passages import EncodedPassage, dequantise
 from slice_os.stores.candidates import PassageKey, ScoredCandidates, StoredPassage
-from slice_os.stores.local.arrays import Arrays, PassageTable, file_rows, rows_of
+from slice_os.stores.local.arrays import Arrays, PassageTable, file_rows, rows_of, rows_with
 from slice_os.stores.local.checksums import CheckedPassages, checked_row, damaged_rows, stored_rows
 from slice_os.stores.local.fields import admitted_rows
 from slice_os.stores.local.files import (
@@ -178,6 +178,7 @@ class Snapshot:
             bm25=scores,
             bm25_best=scores.max(axis=1, initial=0.0),
             load=self.load,
+            error=PRODUCT_ERROR,
         )
 
     def load(self, keys: Sequence[PassageKey]) -> dict[PassageKey, StoredPassage]:
@@ -187,7 +188,7 @@ class Snapshot:
         """
         wanted = np.array(sorted(key for key in keys if isinstance(key, int)), dtype=np.int64)
         # In stored order, so that the text of a long document is read only once.
-        table = self.table[np.flatnonzero(np.isin(self.table.ids, wanted))]
+        table = self.table[rows_with(self.table.ids, wanted)]
         self._check(table)
         loaded: dict[PassageKey, StoredPassage] = {}
         document: tuple[Any, ...] | None = None

@@ -94,12 +94,13 @@ class LocalStore:
 
     @classmethod
     def create(cls, folder: Path, card: ModelCard, max_pieces: int) -> LocalStore:
-        """Create an empty store, and open it.
+        """Create an empty store, and open it; or one that another process has just made.
 
-        Raises a `StoreError` if the folder cannot hold a store.
+        Raises a `StoreError` if the folder cannot hold a store, and an `EncoderMismatchError` if
+        another encoder made the vectors of the one that is there.
         """
         create(folder, StoreSettings(card, max_pieces))
-        return cls(folder)
+        return cls.open(folder, card)
 
     def check_encoder(self, card: ModelCard) -> None:
         self.settings.encoder.check_made(self.folder, card)
