@@ -21,7 +21,7 @@ from slice_os import Corpus, IndexOptions, LocalStore, SpanEncoder
 from slice_os.search.run import make_query
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.candidates import StoredPassage
-from slice_os.stores.opensearch.loading import loading
+from slice_os.stores.opensearch.loading import copies
 from slice_os.stores.opensearch.server.connection import IndexHandle
 from slice_os.text.documents import Document
 
@@ -74,7 +74,7 @@ def main() -> None:
     parser.add_argument("--no-merge", action="store_true", help="leave the segments as they are")
     chosen = parser.parse_args()
     if chosen.no_merge:
-        loading.SMALLEST_BYTES = 1 << 60
+        copies.SMALLEST_BYTES = 1 << 60
     options = IndexOptions(policy=chosen.policy, truncate_dim=chosen.truncate_dim, replicas=0)
     print(json.dumps(copy(chosen.local, chosen.location, options, chosen.copies)), flush=True)
 

@@ -29,7 +29,7 @@ from timing import percentiles, timed
 from slice_os import Corpus, IndexOptions, LocalStore, SpanEncoder
 from slice_os.search.run import make_query
 from slice_os.spans.passages import DocumentPart
-from slice_os.stores.opensearch.loading import loading
+from slice_os.stores.opensearch.loading import copies
 from slice_os.stores.opensearch.search.scripted import NATIVE, PAINLESS
 from slice_os.stores.opensearch.store import OpenSearchStore
 
@@ -156,7 +156,7 @@ def main() -> None:
     parser.add_argument("--no-merge", action="store_true", help="leave the segments as they are")
     chosen = parser.parse_args()
     if chosen.no_merge:
-        loading.SMALLEST_BYTES = 1 << 60
+        copies.SMALLEST_BYTES = 1 << 60
     encoder = SpanEncoder()
     phrases = {
         "contracts": corpora.contract_phrases(chosen.data)[: chosen.phrases],

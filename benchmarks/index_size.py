@@ -29,7 +29,7 @@ from timing import cpu_seconds
 from slice_os.corpus import Corpus
 from slice_os.hits.hit import Hits
 from slice_os.stores.opensearch.loading import loading
-from slice_os.stores.opensearch.loading.loading import drop_copies
+from slice_os.stores.opensearch.loading.copies import drop_copies
 from slice_os.stores.opensearch.schema.settings import IndexOptions
 from slice_os.stores.opensearch.search import scripted, server_flows
 from slice_os.stores.opensearch.search.listing import require_index

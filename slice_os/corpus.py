@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from slice_os.encoder.model_folder import made_by
 from slice_os.encoder.span_encoder import SpanEncoder
-from slice_os.errors import InputError, SliceError, StoreError
+from slice_os.errors import InputError, RejectedError, SliceError, StoreError
 from slice_os.hits.document_hits import DocumentHits
 from slice_os.hits.hit import Hit, Hits
 from slice_os.ingest.decisions import reopen_sources
@@ -43,7 +43,7 @@ from slice_os.search.listing import first_of_each, search_phrases
 from slice_os.search.notebook import corpus_html, counted, ingest_bar
 from slice_os.search.recording import without_password
 from slice_os.search.refinement import Refinement, arranged, prepare, refinement
-from slice_os.search.run import make_query, mine, search
+from slice_os.search.run import make_query, mine, search, without_terms
 from slice_os.spans.passages import DEFAULT_MAX_PIECES
 from slice_os.stores.candidates import StoredPassage
 from slice_os.stores.opensearch.schema.settings import IndexOptions
@@ -257,7 +257,7 @@ class Corpus:
 
         Raises:
             InputError: on something else than documents, or if a row cannot be used.
-            StoreError: if OpenSearch rejected some of them; the others are stored.
+            RejectedError: if OpenSearch rejected some of them; the others are stored.
         """
         added = 0
         rejected: list[Rejection] = []
@@ -272,7 +272,7 @@ class Corpus:
             rejected += writer.flush()
         if rejected:
             first = rejected[0]
-            raise StoreError(
+            raise RejectedError(
                 f"{self._location}: {len(rejected)} of {added} documents rejected, "
                 f"first {first.document.id!r}: {first.reason}"
             )
@@ -465,7 +465,7 @@ class Corpus:
 
     def _passages(self, *doc_ids: str) -> Iterator[StoredPassage]:
         query = make_query(self.encoder, "all", (Condition(DOCUMENT_ID, "eq", doc_ids),))
-        for found in self.store.scan(query, -1.0, exhaustive=True):
+        for found in self.store.scan(without_terms(query), -1.0, exhaustive=True):
             yield from found.load(found.keys).values()
 
     def _known(self, doc_id: str, found: T | None) -> T:

@@ -38,6 +38,10 @@ class UnavailableError(StoreError):
     """The server of a store does not answer or is too busy; trying again later may help."""
 
 
+class RejectedError(StoreError):
+    """A store rejects some of the documents that it was given; the others are stored."""
+
+
 class EncoderMismatchError(StoreError):
     """The vectors of a store were made by another encoder."""
 

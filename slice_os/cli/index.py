@@ -52,7 +52,8 @@ def _count(_context: click.Context, _option: click.Parameter, number: float) -> 
     type=float,
     required=True,
     callback=_count,
-    help="Token vectors (word pieces), such as 1e9; English text has about one per 4.4 bytes.",
+    help="Token vectors, one for each word or sign, such as 1e9; English text has about one per "
+    "4.4 bytes.",
 )
 @click.option("--replicas", type=click.IntRange(min=0), default=1, help="Copies of each shard.")
 @click.option(
@@ -117,12 +118,12 @@ def delete(version: str | None, store: str, yes: bool) -> None:
 def reindex(store: str, index_choices: dict[str, Any], model: str | None, swap: bool) -> None:
     """Make a new version from the stored vectors, without encoding.
 
-    Options that are not given keep their values. Searches use the old version until the swap;
-    an ingest has to wait. An interrupted run starts over.
+    Options that are not given keep their values. Searches use the old version until the swap, and
+    nobody else can write while this runs. An interrupted run starts over.
     """
     from slice_os.stores.opensearch.search.listing import require_index
     from slice_os.stores.opensearch.versions import manage
-    from slice_os.stores.opensearch.versions.manage import reindex as make
+    from slice_os.stores.opensearch.versions.reindexing import reindex as make
 
     alias = connect(store)
     source = require_index(alias)
@@ -147,7 +148,10 @@ def reindex(store: str, index_choices: dict[str, Any], model: str | None, swap: 
     "--delete-old", is_flag=True, help="Delete the version that the alias pointed at before."
 )
 def swap(version: str | None, store: str, delete_old: bool) -> None:
-    """Point the alias at VERSION, or at the newest one, in one step."""
+    """Point the alias at VERSION, or at the newest one, in one step.
+
+    Refused if the old version was written to after the new one was made from it.
+    """
     from slice_os.stores.opensearch.versions import manage
 
     alias = connect(store)
@@ -265,7 +269,7 @@ def describe_plan(found: IndexPlan) -> str:
             "index": f"{size(found.index_bytes)} in {found.replicas + 1:,} copies",
             "disk": f"{size(found.disk_bytes)} to provide",
             "ingest": f"{hours(found.ingest_hours)} on {found.cores:,} cores",
-            "merging": f"{hours(found.merge_hours)} at the end, with --force-merge",
+            "merging": f"{hours(found.merge_hours)} at the end of the first load",
         }.items()
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -175,7 +176,11 @@ class Hit:
                 for name, json_name, hint in _hit_fields()
                 if json_name in raw
             }
-            return cls(**values)
+            hit = cls(**values)
+            hit.to_json()  # refuses numbers and text that JSON cannot hold
+            if not all(map(isfinite, filter(None, (hit.cosine, hit.bm25, hit.score)))):
+                raise ValueError("a number is not finite")
+            return hit
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             raise InputError(f"not a hit ({error}); {_GIVE}") from None
 

@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from starlette.types import Scope
 from slice_os.errors import InputError
 from slice_os.service.asgi import metrics, tracing
 from slice_os.service.asgi.access import DESCRIBED, Guarded, check_reach
+from slice_os.service.asgi.headers import PromptProtocol
 from slice_os.service.asgi.problems import ERRORS, answer_errors, describe_errors
 from slice_os.service.asgi.request_frame import Paced, RequestFrame, WholeRequests
 from slice_os.service.asgi.work import WorkPool, share_memory
@@ -42,7 +44,7 @@ from slice_os.service.resources import (
     topics,
 )
 from slice_os.service.services import Services
-from slice_os.service.settings import ServiceSettings
+from slice_os.service.settings import Limits, ServiceSettings
 from slice_os.version import __version__
 
 # A new resource is a file in resources/ and a name here. `health` needs no key.
@@ -154,9 +156,11 @@ class AppServer(uvicorn.Server):
 
     def __init__(self, app: FastAPI) -> None:
         self._pool: WorkPool = app.state.services.pool
-        self._seconds = app.state.services.settings.limits.stop_seconds
+        limits: Limits = app.state.services.settings.limits
+        self._seconds = limits.stop_seconds
         config = uvicorn.Config(
             app,
+            http=partial(PromptProtocol, limits.idle_seconds),  # type: ignore[arg-type]
             # Its lines would show phrases.
             access_log=False,
             log_config=None,

@@ -14,28 +14,38 @@ from slice_os.topics.match import Found, Match
 Key: TypeAlias = tuple[Hashable, ...]
 
 MOST_KEPT = 200_000
+MOST_TOPICS = 1_000
 _NOWHERE = Context(0, 0, "")
 
 
 class KnownHits:
-    """Hits or matches under keys, without their words; of more than 200,000 the oldest go."""
+    """Hits or matches of topics in the last state of each that was asked for, without their words.
+
+    Of more than 200,000 hits, or 1,000 topics, those kept longest ago go; the last topic stays.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._kept: dict[Key, tuple[Found, ...]] = {}
+        self._kept: dict[Key, tuple[Key, tuple[Found, ...]]] = {}
 
-    def get(self, key: Key) -> tuple[Found, ...] | None:
-        """The hits under a key; None if there are none kept."""
-        return self._kept.get(key)
+    def get(self, topic: Key, state: Key) -> tuple[Found, ...] | None:
+        """The hits of a topic; None if none are kept of this state."""
+        known, hits = self._kept.get(topic, ((), ()))
+        return hits if known == state else None
 
-    def keep(self, key: Key, hits: Sequence[Found]) -> tuple[Found, ...]:
+    def keep(self, topic: Key, state: Key, hits: Sequence[Found]) -> tuple[Found, ...]:
         """Keep hits for the next time; returns them as they are kept."""
         bare = tuple(map(_bare, hits))
         with self._lock:
-            self._kept[key] = bare
-            while sum(map(len, self._kept.values())) > MOST_KEPT and len(self._kept) > 1:
+            self._kept.pop(topic, None)
+            self._kept[topic] = state, bare
+            while len(self._kept) > MOST_TOPICS or (len(self._kept) > 1 and self._hits > MOST_KEPT):
                 del self._kept[next(iter(self._kept))]
         return bare
+
+    @property
+    def _hits(self) -> int:
+        return sum(len(hits) for _, hits in self._kept.values())
 
 
 def _bare(found: Found) -> Found:

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from threading import Lock
+from time import monotonic
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
@@ -21,6 +22,7 @@ from slice_os.service.asgi.steps import check_stopped
 from slice_os.service.asgi.work import WorkPool
 from slice_os.service.known_hits import Key, KnownHits
 from slice_os.service.settings import ServiceSettings
+from slice_os.stores.protocol import ServerStore
 from slice_os.stores.registry import open_store
 from slice_os.topics.folder import TopicsFolder
 from slice_os.topics.journal import LabelJournal
@@ -34,6 +36,8 @@ Options = TypeVar("Options", bound=HitOptions)
 
 # Seconds after which a request that waits to write checks whether it should stop.
 _CHECK_SECONDS = 0.1
+# Seconds for which a store is taken for the one that its location stands for.
+_CURRENT_SECONDS = 5.0
 
 
 class StoppableEncoder(SpanEncoder):
@@ -109,6 +113,7 @@ class ServedStores:
         self._encoders = encoders
         self._opening = {name: Lock() for name in locations}
         self._open: dict[str, Corpus] = {}
+        self._asked = dict.fromkeys(locations, -_CURRENT_SECONDS)
         self._writers = {name: Lock() for name in locations}
 
     @property
@@ -119,6 +124,8 @@ class ServedStores:
     def get(self, name: str | None = None) -> Corpus:
         """The corpus of a store, or of the only one; blocks while it is opened.
 
+        It is opened again a few seconds after its location has come to stand for another one.
+
         Raises:
             Problem: 404 if there is no such store, 400 if a name is needed.
             StoreError: if the store cannot be opened.
@@ -126,9 +133,17 @@ class ServedStores:
         chosen = self._chosen(name)
         # One store that does not answer must not keep the others from being opened.
         with self._opening[chosen]:
-            if chosen not in self._open:
+            if chosen not in self._open or self._is_replaced(chosen):
+                # Requests that still use the former one go on; it is closed after the last one.
                 self._open[chosen] = self._opened(self._locations[chosen])
             return self._open[chosen]
+
+    def _is_replaced(self, name: str) -> bool:
+        store = self._open[name].store
+        if monotonic() - self._asked[name] < _CURRENT_SECONDS:
+            return False
+        self._asked[name] = monotonic()
+        return isinstance(store, ServerStore) and store.replaced()
 
     @contextmanager
     def writing(self, name: str | None = None) -> Iterator[Corpus]:
@@ -161,6 +176,8 @@ class ServedStores:
         except BaseException:
             store.close()
             raise
+        if isinstance(store, ServerStore):
+            store.pause = check_stopped
         return Corpus(store, encoder, verifier=verifier and StoppableVerifier(verifier))
 
     def _chosen(self, name: str | None) -> str:

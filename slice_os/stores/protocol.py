@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -265,6 +265,23 @@ class ScoringStore(Protocol):
 
     def best_passages(self, query: Query, wanted: SearchOptions) -> BestPassages | None:
         """The best passages; None if this search has to go through `Store.rank`."""
+
+
+@runtime_checkable
+class ServerStore(Protocol):
+    """A store on a server, whose location may come to stand for another store.
+
+    Attributes:
+        pause: called before each request of a search, which an error ends.
+    """
+
+    pause: Callable[[], None]
+
+    def replaced(self) -> bool:
+        """Whether its location stands for another store since this one was opened.
+
+        Then it can be read, and not be written.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,9 @@ from opensearchpy import OpenSearch, helpers
 
 from slice_os import Document
 from slice_os.cli import main
+from slice_os.stores.opensearch.loading.copies import released
 from slice_os.stores.opensearch.loading.lease import index_of_leases
-from slice_os.stores.opensearch.loading.loading import find_faults, released
+from slice_os.stores.opensearch.loading.loading import find_faults
 from slice_os.stores.opensearch.schema.records import passage_key
 from slice_os.stores.opensearch.schema.settings import META
 from slice_os.stores.opensearch.server.connection import IndexHandle

@@ -10,7 +10,7 @@ import pytest
 from opensearchpy import OpenSearch, helpers
 
 from slice_os import Corpus, IndexOptions, SpanEncoder
-from slice_os.stores.opensearch.loading import loading
+from slice_os.stores.opensearch.loading import copies
 
 from .node import Cluster
 from .support import concrete
@@ -25,7 +25,7 @@ PASSAGES = {"query": {"term": {"kind": "passage"}}, "docvalue_fields": ["tokens"
 @pytest.fixture
 def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even the smallest index is worth merging."""
-    monkeypatch.setattr(loading, "SMALLEST_BYTES", 0)
+    monkeypatch.setattr(copies, "SMALLEST_BYTES", 0)
 
 
 def stored_share(client: OpenSearch, index: str) -> float:
@@ -70,8 +70,8 @@ def test_a_first_load_leaves_no_second_copies(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     shares = []
-    for name, some_copies in ((f"{index_name}-kept", 1.0), (index_name, loading.SOME_COPIES)):
-        monkeypatch.setattr(loading, "SOME_COPIES", some_copies)
+    for name, some_copies in ((f"{index_name}-kept", 1.0), (index_name, copies.SOME_COPIES)):
+        monkeypatch.setattr(copies, "SOME_COPIES", some_copies)
         with Corpus(f"{opensearch_url}/{name}", encoder, index=PLAIN) as corpus:
             corpus.add(dialogues(STEP))
         shares.append(stored_share(opensearch, concrete(opensearch, name)))
@@ -111,7 +111,7 @@ def test_replicas_are_complete(
         cluster.nodes[1].stop()
         client.cluster.health(index=index, wait_for_status="yellow", request_timeout=60)
         with caplog.at_level(logging.WARNING, logger="slice_os"), monkeypatch.context() as patch:
-            patch.setattr(loading, "WAIT_SECONDS", 5.0)
+            patch.setattr(copies, "WAIT_SECONDS", 5.0)
             corpus.add(dialogues(3 * STEP)[STEP:])
         assert "a replica may still ask for what was loaded" in caplog.text
         merge: dict[str, Any] = {"max_num_segments": 1, "request_timeout": 60}
@@ -121,4 +121,4 @@ def test_replicas_are_complete(
 
         corpus.add(dialogues(6 * STEP)[3 * STEP :])
         assert_complete(client, index, corpus.info().passages)
-        assert stored_share(client, index) < loading.MANY_COPIES
+        assert stored_share(client, index) < copies.MANY_COPIES

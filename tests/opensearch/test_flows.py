@@ -145,6 +145,19 @@ def test_a_consumer_that_stops_leaves_no_point_in_time() -> None:
     assert client.sent == ["create", "search", "delete"]
 
 
+def test_a_driver_that_is_to_stop_asks_for_nothing_more() -> None:
+    client, left = Client(), iter([None, None])
+
+    def pause() -> None:
+        if next(left, KeyError) is KeyError:
+            raise KeyError
+
+    found = []
+    with pytest.raises(KeyError):
+        found.extend(Driver(client, "there", pause).stream(pages()))  # type: ignore[arg-type]
+    assert client.sent == ["create", "search", "delete"]
+
+
 def test_a_task_that_stops_leaves_no_point_in_time() -> None:
     client = AsyncClient()
 

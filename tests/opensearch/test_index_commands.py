@@ -11,9 +11,12 @@ import pytest
 from opensearchpy import OpenSearch
 
 from slice_os import Corpus, Document, SpanEncoder, StoreError
+from slice_os.service import services
+from slice_os.service.services import Encoders, ServedStores
+from slice_os.service.settings import ServiceSettings
 from slice_os.stores.opensearch.schema.records import passage_key
 from slice_os.stores.opensearch.server.connection import IndexHandle
-from slice_os.stores.opensearch.versions.manage import reindex
+from slice_os.stores.opensearch.versions.reindexing import reindex
 
 from ..command_line import Run
 from .texts import dialogues, index_of, write_dialogues
@@ -188,6 +191,44 @@ def test_reindex_and_swap(run: Run, calls: Corpus, store: str, encoder: SpanEnco
         assert corpus.text(document.id) == document.text
         corpus.add([Document("new", "Please change my seat.")])
         assert corpus.search(PHRASES[0])[0].doc_id == "new"
+
+
+def test_a_swap_leaves_nothing_behind(
+    run: Run, calls: Corpus, store: str, index_name: str, tmp_path: Path
+) -> None:
+    assert run("index", "reindex", "--store", store).status == 0
+    calls.add([Document("late", "Please change my seat.")])
+    refused = run("index", "swap", "--store", store)
+    assert refused.status == 1
+    assert f"{index_name}-000001 was written to after {index_name}-000002 was made" in refused.err
+    with calls.store.writer():
+        busy = run("index", "swap", f"{index_name}-000002", "--store", store)
+    assert busy.status == 1
+    assert "another process is writing" in busy.err
+    assert run("index", "reindex", "--swap", "--store", store).status == 0
+    with Corpus(store, calls.encoder) as corpus:
+        assert corpus.text("late") == "Please change my seat."
+    # What was opened before goes on reading, and writes nothing that nobody would find.
+    assert calls.text("late") == "Please change my seat."
+    with pytest.raises(StoreError, match=f"does not stand for {index_name}-000001 any more"):
+        calls.add([Document("later", "Please change my seat.")])
+
+
+def test_a_service_follows_a_swap(
+    run: Run, calls: Corpus, store: str, index_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "_CURRENT_SECONDS", 0.0)
+    served = ServedStores(ServiceSettings({"calls": store}), Encoders())
+    try:
+        before = served.get()
+        assert served.get() is before
+        run("index", "reindex", "--swap", "--store", store)
+        with served.writing() as corpus:
+            corpus.add([Document("late", "Please change my seat.")])
+        run("index", "delete", f"{index_name}-000001", "--yes", "--store", store)
+        assert served.get().text("late") == "Please change my seat."
+    finally:
+        served.close()
 
 
 def test_reindexed_vectors_are_those_of_an_ingest(

@@ -32,7 +32,7 @@ def workers() -> Iterator[None]:
 
 
 @pytest.mark.slow
-def test_a_load_with_killed_workers_equals_one_process(
+def test_a_load_with_killed_workers_equals_one_process_and_excludes_others(
     opensearch: OpenSearch,
     opensearch_url: str,
     index_name: str,
@@ -94,21 +94,14 @@ def test_a_load_with_killed_workers_equals_one_process(
     assert_as_if_in_one_go(opensearch, index_name, f"{index_name}-fresh", sources=False)
     assert live_settings(opensearch, f"{index_name}-000001") == (None, "1")
 
-    # Only what has changed is written again.
+    # Another writer excludes a load for as long as it is there; only what has changed is written.
     changed = [*rows[1:], {**rows[0], "text": "All new."}]
-    again = load_by_ray(changed, IndexSink(location, dead_letters=letters))
-    assert (again.documents, again.documents_unchanged) == (1, 23)
-
-
-def test_a_load_excludes_others(
-    opensearch_url: str, index_name: str, encoder: SpanEncoder, tmp_path: Path
-) -> None:
-    location = f"{opensearch_url}/{index_name}"
-    sink = IndexSink(location, dead_letters=tmp_path / "letters.jsonl")
+    sink_again = IndexSink(location, dead_letters=letters)
     refused = pytest.raises(StoreError, match="another process is writing")
     with Corpus(location, encoder) as corpus, corpus.store.writer(), refused:
-        sink.on_write_start()
-    load_by_ray(dialogues(2), sink)
+        sink_again.on_write_start()
+    again = load_by_ray(changed, sink_again)
+    assert (again.documents, again.documents_unchanged) == (1, 23)
 
 
 def test_a_folder_is_refused(tmp_path: Path, encoder: SpanEncoder) -> None:

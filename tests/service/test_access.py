@@ -144,7 +144,7 @@ def test_a_foreign_name_of_this_machine_is_refused(
 
 
 def test_a_foreign_page_is_refused(client: TestClient) -> None:
-    for origin in ("https://evil.example", "null", "http://127.0.0.1:9000"):
+    for origin in ("https://evil.example", "null", "http://127.0.0.1:9000", "http://["):
         headers = {"Origin": origin, "Content-Type": "text/plain"}
         answer = client.post("/topics/a/learn", headers=headers)
         assert answer.status_code == 403

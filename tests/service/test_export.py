@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import zipfile
 
 import pytest
@@ -45,6 +46,20 @@ def test_hits_are_files_for_other_tools(client: TestClient, kind: str) -> None:
         moved = [{**hits[0], "text": "elsewhere"}]
         answer = client.post("/export", params={"format": kind}, json={"hits": moved})
         assert answer.status_code == 400
+
+
+@pytest.mark.parametrize(
+    "change", [{"text": "\ud800"}, {"start": 10**30}, {"cosine": float("nan")}], ids=str
+)
+@pytest.mark.parametrize("kind", ["jsonl", "html"])
+def test_what_no_file_can_hold_is_refused(
+    client: TestClient, kind: str, change: dict[str, object]
+) -> None:
+    (hit,) = client.post("/search", json={"phrases": "cancel my plan", "top_k": 1}).json()["hits"]
+    content = json.dumps({"hits": [hit | change]})
+    headers = {"Content-Type": "application/json"}
+    answer = client.post("/export", params={"format": kind}, content=content, headers=headers)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad_input")
 
 
 @pytest.mark.parametrize(

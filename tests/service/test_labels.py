@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -107,12 +108,15 @@ def test_labels_come_in_pages(client: TestClient) -> None:
         ({"start": -1}, 422),
         ({"text": "another"}, 400),
         ({"colour": "red"}, 422),
+        ({"doc_id": "\ud800"}, 422),
+        ({"passage": {"start": 0, "end": 1, "text": "\udfff"}}, 422),
     ],
 )
 def test_what_is_no_label_is_refused(
     client: TestClient, settings: ServiceSettings, change: dict[str, Any], status: int
 ) -> None:
-    answer = client.post("/labels", json={"labels": [LABEL, LABEL | change]})
+    content = json.dumps({"labels": [LABEL, LABEL | change]})
+    answer = client.post("/labels", content=content, headers={"Content-Type": "application/json"})
     assert answer.status_code == status, answer.text
     assert not (settings.work / "labels.jsonl").exists()
 

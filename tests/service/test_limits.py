@@ -142,6 +142,22 @@ def test_a_body_that_does_not_go_on_is_not_waited_for(settings: ServiceSettings)
         assert b" 408 " in sender.recv(100)
 
 
+@pytest.mark.parametrize("before", [b"", b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"])
+@pytest.mark.parametrize("begun", [b"", b"GET /health HTTP/1.1\r\nHost: 127.0.0.1"])
+def test_headers_that_do_not_go_on_are_not_waited_for(
+    settings: ServiceSettings, before: bytes, begun: bytes
+) -> None:
+    app = create_app(replace(settings, limits=Limits(idle_seconds=0.2)))
+    with in_thread(app) as address:
+        host, port = address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=20) as sender:
+            sender.sendall(before)
+            assert not before or b" 200 " in sender.recv(4_096)
+            sender.sendall(begun)
+            while sender.recv(4_096):  # until it is closed
+                pass
+
+
 @pytest.mark.parametrize(
     ("header", "status"), [("", b" 401 "), ("Origin: http://elsewhere.example\r\n", b" 403 ")]
 )

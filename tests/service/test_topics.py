@@ -91,6 +91,17 @@ def test_put_renames_a_topic_and_its_labels(client: TestClient, etag: str) -> No
     assert [one["topic"] for one in labels] == ["Wants to cancel", "other"]
 
 
+def test_a_topic_whose_labels_cannot_be_renamed_keeps_its_name(
+    client: TestClient, settings: ServiceSettings, etag: str
+) -> None:
+    (settings.work / "labels.jsonl").write_text("no label\n")
+    changed = CANCEL | {"name": "Wants to cancel"}
+    answer = client.put("/topics/cancel", json=changed, headers={"If-Match": etag})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad_input")
+    assert client.get("/topics/cancel").headers["ETag"] == etag
+    assert client.get("/topics/Wants%20to%20cancel").status_code == 404
+
+
 def test_put_adds_and_replaces(client: TestClient) -> None:
     body = {key: value for key, value in CANCEL.items() if key != "name"}
     assert client.put("/topics/cancel", json=body).status_code == 201

@@ -108,7 +108,7 @@ class Guarded:
             message = f"the host {host!r} is not served here; ask 127.0.0.1 or localhost"
             raise Problem(421, "unknown_host", message)
         origin = request.headers.get("Origin")
-        if origin is not None and urlsplit(origin).netloc != request.headers.get("Host"):
+        if origin is not None and _host_of(origin) != request.headers.get("Host"):
             raise Problem(403, "foreign_origin", f"pages of {origin} may not use this service")
 
     def _check_key(self, request: Request, route: APIRoute, keys: Sequence[ApiKey]) -> None:
@@ -122,6 +122,14 @@ class Guarded:
         scope = _scope(request.method, route.path)
         if scope not in key.scopes:
             raise Problem(403, "not_allowed", f"the key of {key.name} does not allow {scope!r}")
+
+
+def _host_of(origin: str) -> str:
+    """The host and port of an origin; empty if it has none, or no such form."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
 
 
 def _scope(method: str, path: str) -> str:

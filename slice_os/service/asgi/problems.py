@@ -17,6 +17,7 @@ from starlette.routing import Match
 from slice_os.errors import (
     EncoderMismatchError,
     InputError,
+    RejectedError,
     SliceError,
     StoreError,
     UnavailableError,
@@ -43,6 +44,7 @@ _STATUSES: Sequence[tuple[type[SliceError], int, str]] = (
     (TopicChangedError, 412, "topic_changed"),
     (InputError, 400, "bad_input"),
     (EncoderMismatchError, 409, "encoder_mismatch"),
+    (RejectedError, 422, "rejected"),
     (UnavailableError, 503, "store_unavailable"),
     (StoreError, 503, "store_error"),
     (SliceError, 500, "library_error"),

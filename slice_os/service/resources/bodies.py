@@ -10,7 +10,14 @@ from inspect import cleandoc, signature
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_type_hints
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    create_model,
+)
 from starlette.responses import Response
 
 from slice_os.query.options import FUSION_NAMES, MAX_CANDIDATES, ORDERS, HitOptions
@@ -18,6 +25,16 @@ from slice_os.service.asgi.work import LaneName
 from slice_os.service.services import Services
 from slice_os.service.settings import LONGEST_PHRASE, MOST_HITS, MOST_PHRASES
 from slice_os.verifier.registry import verifier_names
+
+
+def _storable(text: str) -> str:
+    if not text.isascii() and any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise ValueError("half of a surrogate pair is no character")
+    return text
+
+
+AnyText = Annotated[str, AfterValidator(_storable)]
+"""A text of characters that can be stored, maybe empty."""
 
 Text = Annotated[str, Field(min_length=1, max_length=LONGEST_PHRASE)]
 PhraseList = Text | Annotated[list[Text], Field(min_length=1, max_length=MOST_PHRASES)]

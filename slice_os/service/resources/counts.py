@@ -28,7 +28,7 @@ from slice_os.service.services import Services, Shared
 from slice_os.tables.spreadsheets import write_csv
 from slice_os.tables.table import collected
 from slice_os.topics.folder import StoredTopic
-from slice_os.topics.labels import LabelKey, of_topic
+from slice_os.topics.labels import Label, LabelKey, of_topic
 from slice_os.topics.match import Found
 from slice_os.topics.matching import components, find_matches, missing, sound
 from slice_os.topics.run import mine_topics
@@ -208,13 +208,13 @@ def _counted(
         return []
     corpus = services.stores.get(store)
     everywhere = _everywhere(services, corpus, by, date_field)
-    of_all = corpus.info().documents
+    of_all, labels = corpus.info().documents, services.current_labels()
     return [
         {
             "topic": stored.topic.name,
             "total": len(found),
             "documents": len({hit.doc_id for hit in found}),
-            **_expected(services, corpus, stored, found),
+            **_expected(services, corpus, stored, found, labels),
             "of": of_all,
             "by": by,
             "counts": [
@@ -232,12 +232,16 @@ def _counted(
 
 
 def _expected(
-    services: Services, corpus: Corpus, stored: StoredTopic, found: Sequence[Found]
+    services: Services,
+    corpus: Corpus,
+    stored: StoredTopic,
+    found: Sequence[Found],
+    labels: Sequence[Label],
 ) -> dict[str, Any]:
     """What probabilities and labels tell of the hits of a topic."""
     if stored.topic.combination is not None:
         return {"expected": None, "recall": None}
-    hits, labels = [hit for hit in found if isinstance(hit, Hit)], services.current_labels()
+    hits = [hit for hit in found if isinstance(hit, Hit)]
     own = of_topic(labels, stored.topic.name)
     accepted = {label.place for label in own if label.right and label.doc_id}
     recall = None
@@ -253,7 +257,7 @@ def _expected(
 def _everywhere(services: Services, corpus: Corpus, by: str, date_field: str) -> dict[str, int]:
     """As `documents_by`, from what is kept as long as the store has not changed."""
     location, *state = store_state(corpus)
-    key = location, by, date_field
+    key = location, by, date_field if by in PERIODS else ""
     known, found = services.documents_by.get(key, ([], {}))
     if known != state:
         found = documents_by(corpus, by, date_field)
@@ -263,22 +267,22 @@ def _everywhere(services: Services, corpus: Corpus, by: str, date_field: str) ->
 
 def _hits(services: Services, corpus: Corpus, topics: list[StoredTopic]) -> list[tuple[Found, ...]]:
     """The hits or matches of each topic, from what is kept as far as nothing has changed."""
-    state, labels = store_state(corpus), services.current_labels()
+    (location, *state), labels = store_state(corpus), services.current_labels()
     stored = {one.topic.name: one for one in services.topics.read()[0]}
     places: dict[str, set[LabelKey]] = defaultdict(set)
     for label in labels:
         if not label.right:
             places[label.topic].add(label.key)
 
-    def key_of(topic: Topic) -> Key:
+    def state_of(topic: Topic) -> Key:
         names = (topic.name, *(topic.combination.topics if topic.combination else ()))
         own = (
             (name, stored[name].etag, frozenset(places[name])) for name in names if name in stored
         )
         return *state, *own
 
-    keys = {one.topic.name: key_of(one.topic) for one in topics}
-    known = {name: services.counted.get(key) for name, key in keys.items()}
+    states = {one.topic.name: state_of(one.topic) for one in topics}
+    known = {name: services.counted.get((location, name), own) for name, own in states.items()}
     new = [one.topic for one in topics if known[one.topic.name] is None]
     rules = [one for one in new if one.combination is not None]
     parts = [one.topic for one in stored.values() if one.topic.combination is None]
@@ -292,5 +296,6 @@ def _hits(services: Services, corpus: Corpus, topics: list[StoredTopic]) -> list
     for one in chain[Found](hits, until_stopped(find_matches(hits, rules, corpus))):
         if one.topic in found:
             found[one.topic].append(one)
-    known |= {one.name: services.counted.keep(keys[one.name], found[one.name]) for one in new}
+    for name in (one.name for one in new):
+        known[name] = services.counted.keep((location, name), states[name], found[name])
     return [known[one.topic.name] or () for one in topics]

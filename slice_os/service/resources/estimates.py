@@ -21,6 +21,8 @@ from slice_os.topics.sampling import Sample, sample
 
 router = APIRouter(tags=["topics"])
 
+_MOST_SAMPLES = 100
+
 
 class EstimateRequest(Body):
     """A sample of all passages of a store.
@@ -99,4 +101,6 @@ def _sample(
             state,
             sample(corpus, stored.topic, wanted.size, wanted.seed),
         )
+        for oldest in list(services.samples)[:-_MOST_SAMPLES]:
+            services.samples.pop(oldest, None)
     return known[1]

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from slice_os.hits.hit import Context
 from slice_os.service.asgi.problems import Problem
-from slice_os.service.resources.bodies import WHOLE, Body, pooled
+from slice_os.service.resources.bodies import WHOLE, AnyText, Body, pooled
 from slice_os.service.resources.topics import Filled, Name
 from slice_os.service.services import Services, Shared
 from slice_os.topics.agreement import Agreement, agreement, disputes
@@ -39,7 +39,7 @@ class LabelledWords(Body):
     """
 
     topic: Name
-    doc_id: str = ""
+    doc_id: AnyText = ""
     start: Offset = 0
     end: Offset | None = None
     text: Filled
@@ -52,16 +52,16 @@ class Passage(Body):
 
     start: Offset
     end: Offset
-    text: str
+    text: AnyText
 
 
 class OriginBody(Body):
     """What found a hit: see `slice_os.topics.labels.Origin`."""
 
-    model: str
-    model_hash: str
-    store: str
-    version: str
+    model: AnyText
+    model_hash: AnyText
+    store: AnyText
+    version: AnyText
     threshold: float | None = None
     min_probability: float | None = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from asyncio import CancelledError
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
@@ -17,7 +18,7 @@ from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Send
 
-from slice_os.errors import InputError
+from slice_os.errors import InputError, SliceError
 from slice_os.hits.document_hits import DocumentHits
 from slice_os.hits.files import holds_texts, write_hits, write_labelled
 from slice_os.hits.hit import Hit
@@ -39,6 +40,7 @@ from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_AROUND, MOST_EXPORTED
 
 router = APIRouter(tags=["search"])
+logger = logging.getLogger("slice_os.service")
 
 _MEDIA_TYPES = {
     "jsonl": "application/x-ndjson",
@@ -172,6 +174,8 @@ async def mine(request: Request, services: Shared, body: PhraseMining | TopicMin
                     yield b"".join([*rows, _line({"progress": {"done": done, "of": None}})])
                     batch = await anext(batches, None)
             except (Exception, CancelledError) as error:  # the status has been sent
+                if not isinstance(error, (SliceError, CancelledError)):
+                    logger.exception("request %s ended in an error", request.state.request_id)
                 yield _line(error_body(problem_of(error), request.state.request_id))
                 return
         exhaustive = isinstance(body, TopicMining) or body.options(MineOptions).exhaustive

@@ -27,6 +27,7 @@ from slice_os.service.settings import LONGEST_PHRASE
 from slice_os.tables.table import type_hints
 from slice_os.topics.combination import Part
 from slice_os.topics.folder import StoredTopic
+from slice_os.topics.journal import rename_topic
 from slice_os.topics.table import NAME, read_table, topic_table
 from slice_os.topics.topic import Learned, Topic
 
@@ -169,8 +170,8 @@ def put(
         return topic_answer(services.topics.add(topic_of(body, name)), 201)
     topic, etag = topic_of(body, body.name or name), wanted_etag(if_match)
     if topic.name != name:
-        etag = services.topics.rename(name, topic.name, etag).etag
-        services.labels.rename(name, topic.name)
+        stored, _ = rename_topic(services.topics, services.labels, name, topic.name, etag)
+        etag = stored.etag
     return topic_answer(services.topics.replace(topic, etag))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from typing import Any
 
 from opensearchpy import OpenSearch
@@ -11,6 +11,7 @@ from opensearchpy import OpenSearch
 from slice_os.arrays import FloatArray
 from slice_os.encoder.model_folder import ModelCard
 from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.errors import StoreError
 from slice_os.query.options import SearchOptions
 from slice_os.query.query import Query
 from slice_os.spans.passages import DEFAULT_MAX_PIECES
@@ -67,12 +68,18 @@ class OpenSearchStore:
     folder = None
 
     def __init__(self, client: OpenSearch, name: str, location: str | None = None) -> None:
-        alias = IndexHandle(client, name, location or name)
+        self._alias = alias = IndexHandle(client, name, location or name)
         self.index = index = require_index(alias)
         self.settings = index.settings
         self.handle = alias.named(index.name)
         self._server = ServerFlows(index, alias.location)
-        self._driver = Driver(client, alias.location)
+        self.pause: Callable[[], None] = lambda: None
+        self._driver = Driver(client, alias.location, lambda: self.pause())
+
+    def replaced(self) -> bool:
+        """Whether the alias stands for another index than when this store was opened."""
+        there = self._alias.ask(self._alias.client.indices.get_mapping, ignore=[404])
+        return self.handle.name not in there
 
     def check_encoder(self, card: ModelCard) -> None:
         self.settings.encoder.check_made(self.handle.location, card)
@@ -108,12 +115,25 @@ class OpenSearchStore:
             **listing.count(self.handle),
         )
 
-    def writer(self, part: WorkShare = WHOLE) -> AbstractContextManager[OpenSearchWriter]:
+    @contextmanager
+    def writer(self, part: WorkShare = WHOLE) -> Iterator[OpenSearchWriter]:
         """A writer; refresh is off while it is open, and what changed is searchable after.
 
         Writers with different parts of the same division can be open at the same time.
+
+        Raises a `StoreError` if the alias stands for another index since this store was opened.
         """
-        return writing(self.handle, self.settings, part)
+        self._check_current()
+        with writing(self.handle, self.settings, part) as writer:
+            self._check_current()  # a swap may have come first
+            yield writer
+
+    def _check_current(self) -> None:
+        if self.replaced():
+            raise StoreError(
+                f"{self.handle.location}: does not stand for {self.handle.name} any more; open it "
+                "again, or run the same command again"
+            )
 
     def find_documents(self, doc_ids: Iterable[str]) -> dict[str, StoredDocument]:
         records = find_records(self.handle, list(map(document_key, doc_ids)))
@@ -214,15 +234,23 @@ class OpenSearchBackend(Backend):
     """Stores at ``http(s)://[user@]host[:port]/index``."""
 
     def exists(self, location: str) -> bool:
-        return find_index(IndexHandle.at(location)) is not None
+        handle = IndexHandle.at(location)
+        with closing(handle.client):
+            return find_index(handle) is not None
 
     def open(self, location: str) -> Store:
         handle = IndexHandle.at(location)
-        return OpenSearchStore(handle.client, handle.name, handle.location)
+        try:
+            return OpenSearchStore(handle.client, handle.name, handle.location)
+        except BaseException:
+            handle.client.close()
+            raise
 
     def create(self, location: str, new: NewStore) -> None:
         options = new.options if isinstance(new.options, IndexOptions) else IndexOptions()
-        create_first(IndexHandle.at(location), options, new.card, new.max_pieces, new.projection)
+        handle = IndexHandle.at(location)
+        with closing(handle.client):
+            create_first(handle, options, new.card, new.max_pieces, new.projection)
 
     def login(self, location: str) -> str | None:
         connection = parse_location(location)

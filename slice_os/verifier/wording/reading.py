@@ -19,6 +19,8 @@ from slice_os.verifier.claims import Claim
 _BORDER = re.compile(r"[.;:!?\n,]")
 _WORDS_BEFORE = 5
 _MOST_PHRASES = 1_024
+# Characters; a longer phrase is rare, and its vectors take megabytes.
+_LONGEST_REMEMBERED = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +108,9 @@ class ClaimReader:
             encoded = self._encoded(new).items()
             read = {phrase: text.within(0, len(phrase)) for phrase, text in encoded}
             kept = known if len(known) + len(read) <= _MOST_PHRASES else {}
+            short = {one: words for one, words in read.items() if len(one) <= _LONGEST_REMEMBERED}
             # Never changed, so that other threads can read it meanwhile.
-            self._phrases, known = {**kept, **read}, {**known, **read}
+            self._phrases, known = {**kept, **short}, {**known, **read}
         return known
 
     def _encoded(self, texts: Sequence[str]) -> dict[str, _Text]:

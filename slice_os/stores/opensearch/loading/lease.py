@@ -119,7 +119,8 @@ class Lease:
 
     def _rewrite(self) -> None:
         with self._rewriting:
-            there = self.lost or self._handle.ask(self._handle.client.indices.exists)
+            exists = self._handle.client.indices.exists
+            there = self.lost or self._handle.ask(exists, request_timeout=REQUEST_SECONDS)
             if not there:
                 self._give_back()
             self.lost = self.lost or not there or not self._write(self._version)

@@ -3,17 +3,10 @@
 The first of several processes that load an index notes its settings in the mapping, and the last
 one restores them. A process begins and ends behind a gate, so that the others are either before
 it or after it. If the last one is killed, the note stays, and the next load does the rest.
-
-A load leaves second copies: token vectors and spans are not in ``_source``, so OpenSearch keeps
-every document once more as it was sent, until all copies of its shard have it on disk: a replica
-that missed some writes is brought up to date from these copies. Merges drop the copies that no
-replica can ask for.
 """
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -28,6 +21,7 @@ from slice_os.stores.opensearch.loading.bulk import (
     delete_action,
     version_of,
 )
+from slice_os.stores.opensearch.loading.copies import Footprint, await_replicas, drop_copies
 from slice_os.stores.opensearch.loading.lease import (
     GATE_KEY,
     Lease,
@@ -37,7 +31,7 @@ from slice_os.stores.opensearch.loading.lease import (
     remove,
     watch,
 )
-from slice_os.stores.opensearch.schema.indices import change_notes, force_merge
+from slice_os.stores.opensearch.schema.indices import change_notes
 from slice_os.stores.opensearch.schema.records import ordinals_of, passage_key
 from slice_os.stores.opensearch.schema.settings import noted
 from slice_os.stores.opensearch.search.listing import PAGE, hits
@@ -46,25 +40,9 @@ from slice_os.stores.opensearch.server.answers import deleted, retrying
 from slice_os.stores.opensearch.server.connection import IndexHandle
 from slice_os.stores.protocol import WHOLE, WorkShare
 
-logger = logging.getLogger("slice_os")
-
-# Of an index without second copies, stored fields are about a thirtieth.
-SOME_COPIES = 0.05
-MANY_COPIES = 0.25
-# A load of less does not pay for rewriting the rest.
-LARGE_LOAD = 0.25
-# An index below this is merged by its next loads soon enough.
-SMALLEST_BYTES = 64 << 20
-# What OpenSearch merges by itself at most; a merged segment that is larger stays as it is.
-SEGMENT_BYTES = 5 << 30
-# OpenSearch finds out every 30 seconds which writes all copies of a shard have on disk, or later.
-WAIT_SECONDS = 90.0
-REPLICA_SECONDS = 3600.0
-# Replicas are being made, or nodes are asked what they still have of them.
-UNDER_WAY = ("initializing_shards", "number_of_in_flight_fetch")
-
 RESTORE = "restore"
 LOAD = "load"
+_REPLICAS = "number_of_replicas"
 
 SavedSettings: TypeAlias = dict[str, Any]
 
@@ -146,108 +124,6 @@ def deliver(handle: IndexHandle, actions: Sequence[Action]) -> None:
     """Send actions to an index, and wait for the answers."""
     with closing(BulkSender(handle)) as sender:
         sender.deliver(actions)
-
-
-@dataclass(frozen=True, slots=True)
-class Footprint:
-    """Disk space of the primary shards of an index, and the writes since it was made.
-
-    Stored fields are texts, records, and the second copies.
-    """
-
-    size_bytes: int
-    stored_bytes: int
-    largest_shard: int
-    writes: int
-
-    @classmethod
-    def of(cls, handle: IndexHandle) -> Footprint:
-        """Measure it."""
-        primaries = [shard for shard in _shards(handle) if shard["routing"]["primary"]]
-        # The sizes of the store as a whole are up to ten seconds old.
-        files = [shard["segments"]["file_sizes"] for shard in primaries]
-        sizes = [sum(file["size_in_bytes"] for file in kinds.values()) for kinds in files]
-        return cls(
-            size_bytes=sum(sizes),
-            stored_bytes=sum(kinds["fdt"]["size_in_bytes"] for kinds in files if "fdt" in kinds),
-            largest_shard=max(sizes, default=0),
-            writes=sum(shard["seq_no"]["max_seq_no"] + 1 for shard in primaries),
-        )
-
-
-def drop_copies(handle: IndexHandle, writes_before: int) -> None:
-    """Merge an index if a load left second copies that take much, as a first load does.
-
-    After a load that adds little to a large index nothing is merged. Whatever prevents a merge
-    costs only space, so that it is a line in the log.
-
-    ``writes_before`` are the writes of its footprint before the load.
-    """
-    try:
-        with handle.errors_explained():
-            _drop(handle, writes_before)
-    except StoreError as error:
-        logger.warning(
-            "%s; what was loaded takes twice the space until OpenSearch merges it", error
-        )
-
-
-def _drop(handle: IndexHandle, writes_before: int) -> None:
-    client = handle.client
-    client.indices.flush(index=handle.name, params={"force": "true"})
-    client.indices.refresh(index=handle.name)
-    footprint = Footprint.of(handle)
-    records = client.count(index=handle.name)["count"]
-    large = footprint.writes - writes_before >= LARGE_LOAD * max(records, 1)
-    copies = (SOME_COPIES if large else MANY_COPIES) * footprint.size_bytes
-    if footprint.size_bytes < SMALLEST_BYTES or footprint.stored_bytes < copies:
-        return
-    if not released(handle):
-        raise StoreError(f"{handle.location}: a replica may still ask for what was loaded")
-    # The commit of the first flush counts as safe only from the next one on.
-    client.indices.flush(index=handle.name, params={"force": "true"})
-    segments = 1 + footprint.largest_shard // SEGMENT_BYTES
-    force_merge(handle, segments)
-    # Until then searches hold on to the former segments, and these to the disk.
-    client.indices.refresh(index=handle.name)
-
-
-def released(handle: IndexHandle) -> bool:
-    """Wait until no copy of a shard can ask for an earlier write; whether that is so."""
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not all(
-        lease["retaining_seq_no"] > shard["seq_no"]["max_seq_no"]
-        for shard in _shards(handle)
-        for lease in shard["retention_leases"]["leases"]
-    ):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.25)
-    return True
-
-
-def _shards(handle: IndexHandle) -> Iterator[dict[str, Any]]:
-    params = {"level": "shards", "include_segment_file_sizes": "true"}
-    stats = handle.ask(handle.client.indices.stats, metric="segments", params=params)
-    for copies in stats.get("indices", {}).get(handle.name, {}).get("shards", {}).values():
-        yield from copies
-
-
-def await_replicas(handle: IndexHandle) -> None:
-    """Wait until every replica that a node has room for is there.
-
-    A load is complete without them, so what prevents it is a line in the log.
-    """
-    deadline = time.monotonic() + REPLICA_SECONDS
-    health = handle.client.cluster.health
-    try:
-        # What was asked before has had its effects, such as replicas that are being made.
-        while any(map(handle.ask(health, wait_for_events="languid").get, UNDER_WAY)):
-            if time.monotonic() > deadline:
-                raise StoreError(f"{handle.location}: OpenSearch still makes replicas")
-            time.sleep(0.5)
-    except StoreError as error:
-        logger.warning("%s; until they are there, a node that is lost takes its part along", error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,12 +231,12 @@ def _begin(handle: IndexHandle, part: WorkShare, note: LoadNote | None, takes_ov
     # A shard that no node has counts neither as failed nor as successful.
     everywhere = found["_shards"]["successful"] == found["_shards"]["total"]
     empty = found["count"] == 0 and everywhere
-    fast = {"refresh_interval": "-1"} | ({"number_of_replicas": 0} if empty else {})
+    fast = {"refresh_interval": "-1"} | ({_REPLICAS: 0} if empty else {})
     handle.ask(handle.client.indices.put_settings, body={"index": fast})
 
 
 def _end(handle: IndexHandle, part: WorkShare, writes: int, failed: bool = False) -> bool:
-    """Restore the settings, unless others run the same load; returns whether this ended it.
+    """Restore the settings, unless others run the same load; returns whether that adds replicas.
 
     If this process failed, the next load repairs the index. ``writes`` are those before the load.
     """
@@ -380,10 +256,12 @@ def _end(handle: IndexHandle, part: WorkShare, writes: int, failed: bool = False
             # Before there are replicas: one copy is merged, and the others are made from it.
             drop_copies(handle, writes)
             alone.check()
+        before = note.restore.get(_REPLICAS)
+        adds_replicas = before not in (None, _current(handle)[_REPLICAS])
         handle.ask(handle.client.indices.put_settings, body={"index": note.restore})
         _write_note(handle, LoadNote({}, part.total, interrupted=True) if failed else None)
         remove(handle, expired)
-    return True
+    return adds_replicas
 
 
 def _note_interruption(handle: IndexHandle) -> None:
@@ -414,7 +292,7 @@ def _identity(handle: IndexHandle) -> str:
 
 def _current(handle: IndexHandle) -> SavedSettings:
     settings = _settings(handle)
-    return {name: settings.get(name) for name in ("refresh_interval", "number_of_replicas")}
+    return {name: settings.get(name) for name in ("refresh_interval", _REPLICAS)}
 
 
 def _settings(handle: IndexHandle) -> SavedSettings:

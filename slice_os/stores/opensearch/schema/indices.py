@@ -23,6 +23,8 @@ from slice_os.stores.opensearch.server.connection import IndexHandle
 MERGE_TIMEOUT_SECONDS = 3600
 PROJECTION_KEY = "axes"
 UNFINISHED = "unfinished"
+# Of which version another one was made, and the writes to it until then.
+MADE_FROM = "made_from"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +68,9 @@ def write_projection(handle: IndexHandle, projection: FloatArray | None) -> None
         handle.ask(handle.client.index, id=PROJECTION_KEY, body=record)
 
 
-def finish(handle: IndexHandle) -> None:
-    """Mark an index as complete, so that an alias may stand for it."""
-    change_notes(handle, {UNFINISHED: None})
+def finish(handle: IndexHandle, notes: Mapping[str, Any] | None = None) -> None:
+    """Mark an index as complete, so that an alias may stand for it; with further notes."""
+    change_notes(handle, {UNFINISHED: None, **(notes or {})})
 
 
 def change_notes(handle: IndexHandle, changes: Mapping[str, Any]) -> None:

@@ -79,6 +79,7 @@ class _Steps(Generic[T]):
     """What a flow yields, one after the other; each is answered, or fails, before the next."""
 
     def __init__(self, flow: Stream[T]) -> None:
+        self.failed = False
         self._flow = flow
         self._resume = partial(flow.send, None)
 
@@ -93,16 +94,21 @@ class _Steps(Generic[T]):
 
     def fail(self, error: BaseException) -> None:
         """Go on with an error, so that the flow can clean up."""
+        self.failed = True
         thrown = _ConsumerStopped() if isinstance(error, GeneratorExit) else error
         self._resume = partial(self._flow.throw, thrown)
 
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """Runs flows over a blocking client; messages call the store by its location."""
+    """Runs flows over a blocking client; messages call the store by its location.
+
+    It pauses before each request, where an error ends the flow, but not while that cleans up.
+    """
 
     client: OpenSearch
     location: str
+    pause: Callable[[], None] = lambda: None
 
     def run(self, flow: Flow[T]) -> T:
         """The result of a flow."""
@@ -117,6 +123,8 @@ class Driver:
                 if isinstance(step, Emit):
                     steps.answer((yield step.value))
                 else:
+                    if not steps.failed:
+                        self.pause()
                     steps.answer(self._answer(step))
             except BaseException as error:
                 steps.fail(error)

@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 import opensearchpy
 from opensearchpy import OpenSearch, exceptions
+from urllib3 import Timeout
 
 from slice_os.errors import InputError, StoreError, imported
 from slice_os.stores.opensearch.server.answers import complete, explain, one_line
@@ -26,10 +27,13 @@ if TYPE_CHECKING:
 
 
 TIMEOUT_SECONDS = 120
+# Of each of four attempts; a host that is away must not keep anybody for as long as an answer may.
+CONNECT_SECONDS = 10
 CONNECTIONS = 8
 PREFIX = "SLICE_OS_"
 # Certificate authorities, the client's certificate, and the key of that; the client's options.
 TLS_FILES = ("ca_certs", "client_cert", "client_key")
+_TIMEOUT = Timeout(connect=CONNECT_SECONDS, read=TIMEOUT_SECONDS)
 _FORM = "not of the form http(s)://[user@]host[:port]/index"
 
 logger = logging.getLogger("slice_os")
@@ -86,7 +90,7 @@ class Connection:
     def _options(self, asynchronous: bool) -> dict[str, Any]:
         options: dict[str, Any] = {
             "hosts": [self.url],
-            "timeout": TIMEOUT_SECONDS,
+            "timeout": TIMEOUT_SECONDS if asynchronous else _TIMEOUT,
             "pool_maxsize": CONNECTIONS,
             **self.files,
         }

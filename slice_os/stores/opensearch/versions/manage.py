@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
 from itertools import compress
 from typing import Any
 
@@ -13,7 +13,11 @@ import orjson
 from slice_os.arrays import FloatArray
 from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import InputError, StoreError
-from slice_os.stores.opensearch.loading.bulk import Action, BulkSender, delete_action, index_action
+from slice_os.stores.opensearch.loading.bulk import (
+    delete_action,
+    version_of,
+)
+from slice_os.stores.opensearch.loading.copies import Footprint
 from slice_os.stores.opensearch.loading.lease import gate, index_of_leases
 from slice_os.stores.opensearch.loading.loading import (
     RESTORE,
@@ -21,17 +25,12 @@ from slice_os.stores.opensearch.loading.loading import (
     deletions,
     deliver,
     leased,
-    loading,
 )
 from slice_os.stores.opensearch.schema import indices
-from slice_os.stores.opensearch.schema.indices import UNFINISHED, Index
+from slice_os.stores.opensearch.schema.indices import MADE_FROM, UNFINISHED, Index
 from slice_os.stores.opensearch.schema.records import (
     document_key,
-    pack,
     source_key,
-    span_entries,
-    stored_form,
-    unpack,
 )
 from slice_os.stores.opensearch.schema.settings import (
     FIELD_TYPES,
@@ -42,8 +41,7 @@ from slice_os.stores.opensearch.schema.settings import (
     settings_of,
 )
 from slice_os.stores.opensearch.schema.span_policy import SpanPolicy
-from slice_os.stores.opensearch.search.listing import PAGE, count, find_index, find_records, hits
-from slice_os.stores.opensearch.search.searches import STORED_ORDER, WALK_PASSAGES, Answer, Body
+from slice_os.stores.opensearch.search.listing import count, find_entries, find_index
 from slice_os.stores.opensearch.server.answers import no_index, retrying
 from slice_os.stores.opensearch.server.connection import IndexHandle, check_name
 
@@ -136,7 +134,8 @@ def swap(handle: IndexHandle, index: str | None = None) -> tuple[IndexVersion, l
     Returns the version, and the names of those the alias stood for before.
 
     Raises an `InputError` if there is no such version, or it is unfinished, and a `StoreError` if
-    there is no version at all.
+    there is no version at all, if another process is writing to the old one, or if it was written
+    to after the new one was made from it.
     """
     there = versions(handle)
     finished = [version for version in there if not version.unfinished]
@@ -148,7 +147,28 @@ def swap(handle: IndexHandle, index: str | None = None) -> tuple[IndexVersion, l
             f"{handle.location}: {index or there[-1].index} is unfinished; run "
             "`slice-os index reindex` again"
         )
-    return finished[-1], indices.move_alias(handle, finished[-1].index)
+    chosen = finished[-1].index
+    with ExitStack() as held:
+        for old in there:
+            if old.current and old.index != chosen:
+                held.enter_context(leased(handle.named(old.index)))
+                _check_unwritten(handle, chosen, old.index)
+        return finished[-1], indices.move_alias(handle, chosen)
+
+
+def _check_unwritten(handle: IndexHandle, chosen: str, old: str) -> None:
+    """Refuse to leave behind what was written to a version after the chosen one was made of it."""
+    source = noted(handle.named(chosen).mapping()).get(MADE_FROM)
+    if source and source["index"] == old and source["writes"] != writes(handle, old):
+        raise StoreError(
+            f"{handle.location}: {old} was written to after {chosen} was made from it; run "
+            "`slice-os index reindex` again"
+        )
+
+
+def writes(handle: IndexHandle, index: str) -> int:
+    """The number of all writes to a version so far."""
+    return Footprint.of(handle.named(index)).writes
 
 
 def delete(handle: IndexHandle, index: str | None = None) -> None:
@@ -184,11 +204,13 @@ def forget(handle: IndexHandle, faults: Sequence[Fault]) -> list[str]:
     lacking = [fault for fault in faults if fault.missing]
     if not lacking:
         return []
-    keys = [document_key(fault.doc_id) for fault in lacking]
-    sources = {record["source"] for record in find_records(handle, keys)}
+    records = find_entries(handle, [document_key(fault.doc_id) for fault in lacking])
+    sources = {record["_source"]["source"] for record in records}
+    records += find_entries(handle, list(map(source_key, sources)))
     passages = [one for fault in lacking for one in deletions(fault.doc_id, fault.passages)]
-    records = (delete_action(0, key) for key in (*keys, *map(source_key, sources)))
-    deliver(handle, [*records, *passages])
+    deliver(
+        handle, [*(delete_action(0, one["_id"], version_of(one)) for one in records), *passages]
+    )
     handle.refresh()
     return [fault.doc_id for fault in lacking]
 
@@ -291,94 +313,3 @@ def create_first(
 def _has(version: dict[str, Any], settings: IndexSettings) -> bool:
     meta = noted(version["mappings"])
     return bool(meta | orjson.loads(orjson.dumps(settings.to_meta())) == meta)
-
-
-def reindex(
-    handle: IndexHandle,
-    changes: Mapping[str, Any],
-    *,
-    projection: FloatArray | None = None,
-    on_passage: Callable[[int, int], None] | None = None,
-) -> Index:
-    """Make the next version of an index; the alias stands for the old one until a swap.
-
-    Span vectors are regenerated from the stored token vectors. A version that an earlier run
-    left unfinished is deleted first. No other process can write to the old version meanwhile.
-
-    Args:
-        handle: of the alias.
-        changes: `IndexOptions` by name; ``fields`` are added to the existing ones.
-        projection: of the encoder, if the old version has none.
-        on_passage: called with how many passages are done, and how many there are.
-
-    Raises an `InputError` on options that do not fit the encoder, and a `StoreError` if there is no
-    such index, if another process is writing to it, or if OpenSearch rejects what is sent.
-    """
-    there = versions(handle)
-    source = find_index(handle)
-    if source is None:
-        raise StoreError(f"{handle.location}: stands for no index; run `slice-os index swap` first")
-    (version,) = (old for old in there if old.index == source.name)
-    fields = {**version.options.fields, **changes.get("fields", {})}
-    options = replace(version.options, **{**changes, "fields": fields})
-    made_with = source.settings
-    if made_with.projection is not None:
-        projection = made_with.projection
-    with leased(handle.named(source.name)) as lease:
-        drop(handle, [old.index for old in there if old.unfinished])
-        settings = choose(options, made_with.encoder, made_with.max_pieces, projection)
-        target = indices.make_version(handle, indices.find_versions(handle), options, settings)
-        _fill(handle.named(source.name), target, version.passages, on_passage)
-        lease.check()
-        indices.finish(handle.named(target.name))
-    return target
-
-
-def _fill(
-    source: IndexHandle,
-    target: Index,
-    passages: int,
-    on_passage: Callable[[int, int], None] | None,
-) -> None:
-    handle = source.named(target.name)
-    with (
-        loading(handle) as lease,
-        closing(BulkSender(handle, confirm=lease.confirm)) as sender,
-    ):
-        for done, hit in enumerate(_stored(source), start=1):
-            sender.add(_copy(hit, target.settings))
-            _check(sender, handle, wait=False)
-            if on_passage is not None and done <= passages:
-                on_passage(done, passages)
-        _check(sender, handle, wait=True)
-
-
-def _stored(handle: IndexHandle) -> Iterator[Answer]:
-    """Everything in an index but the projection: passages, then the records that refer to them."""
-    handle.refresh()
-    kinds: list[tuple[str, Body]] = [
-        ("passage", {"sort": STORED_ORDER, "size": WALK_PASSAGES, "docvalue_fields": ["tokens"]}),
-        ("document", {"sort": [{"doc_id": "asc"}], "size": PAGE}),
-        ("source", {"sort": [{"source": "asc"}], "size": PAGE}),
-    ]
-    for kind, body in kinds:
-        yield from hits(handle, body | {"query": {"term": {"kind": kind}}})
-
-
-def _copy(hit: Answer, settings: IndexSettings) -> Action:
-    entry = hit["_source"]
-    if entry["kind"] != "passage":
-        return index_action(0, hit["_id"], entry)
-    stored = stored_form(unpack(hit["fields"]["tokens"][0], entry["start"], entry["end"], {}))
-    vectors = {
-        "n_pieces": len(stored.vectors),
-        "tokens": pack(stored, settings.encoder.max_words),
-        "spans": span_entries(stored, settings),
-    }
-    return index_action(0, hit["_id"], {**entry, **vectors})
-
-
-def _check(sender: BulkSender, handle: IndexHandle, wait: bool) -> None:
-    for outcome in sender.outcomes(wait):
-        if outcome.reason:
-            raise StoreError(f"{handle.location}: {handle.name} rejects it: {outcome.reason}")
