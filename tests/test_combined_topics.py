@@ -27,7 +27,7 @@ from slice_os.topics.combination import Combination, Length, Part
 from slice_os.topics.files import parse_topic
 from slice_os.topics.labels import Label
 from slice_os.topics.learning import learn
-from slice_os.topics.matching import components, find_matches
+from slice_os.topics.matching import components, find_matches, sound
 from slice_os.topics.run import mine_topics
 from slice_os.topics.table import topic_text
 from slice_os.verifier.bundled import BundledVerifier
@@ -202,6 +202,22 @@ def test_topics_that_are_not_given() -> None:
     nested = Topic("nested", combination=Combination(all=(Part("lost"),)))
     with pytest.raises(InputError, match="'lost' is combined itself"):
         components([CANCEL, OFFER, LOST, nested])
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (Part("cancel"), Part("offer", near="offer")),
+        (Part("cancel", before="offer"), Part("offer", after="cancel")),
+    ],
+)
+def test_what_is_placed_by_itself_is_told(calls: Corpus, parts: tuple[Part, ...]) -> None:
+    circle = Topic("circle", combination=Combination(all=parts))
+    with pytest.raises(InputError, match=r"'circle': \w+ is placed by itself"):
+        list(match_topics(calls, [CANCEL, OFFER, circle]))
+    usable, problems = sound([CANCEL, OFFER, LOST, circle])
+    assert usable == [CANCEL, OFFER, LOST]
+    assert list(problems) == ["circle"]
 
 
 def test_a_combination_learns_nothing(encoder: SpanEncoder) -> None:

@@ -10,10 +10,10 @@ import orjson
 import pytest
 
 from slice_os import Corpus, Document, InputError, SpanEncoder
-from slice_os.topics import Topic
+from slice_os.topics import Topic, mine_topics
 from slice_os.topics.labels import Label
 from slice_os.topics.recall import Stratum, allocated, estimate
-from slice_os.topics.sampling import sample
+from slice_os.topics.sampling import sample, score_passages
 from slice_os.topics.table import topic_text
 
 from .command_line import Run
@@ -104,6 +104,24 @@ def test_a_topic_with_a_threshold(corpus: Corpus) -> None:
     drawn = sample(corpus, strict, 60)
     assert drawn.cut == 0.8
     assert any(stratum.least == pytest.approx(0.8) for stratum in drawn.strata)
+
+
+@pytest.mark.parametrize("cut", [0.35, 0.65, 0.7, 0.8, 0.9])
+def test_the_cut_is_that_of_the_topic(cut: float) -> None:
+    edges = np.array([0.95, cut, 0.2], dtype=np.float32).tolist()
+    found = estimate([Stratum(edge, 100, 10, 5) for edge in edges], cut).cut
+    assert (found.least, found.found) == (edges[1], 200)
+
+
+def test_what_a_counter_phrase_takes_is_not_found(encoder: SpanEncoder, tmp_path: Path) -> None:
+    counter = ("I want to cancel my order",)
+    topic = Topic("cancel", ("I want to cancel my plan",), counter_phrases=counter, threshold=0.6)
+    with Corpus(tmp_path / "calls", encoder) as corpus:
+        said = ["I want to cancel my order.", "I want to cancel my plan.", "Nice weather."]
+        corpus.add(Document(text, text) for text in said)
+        scored = score_passages(corpus, topic)
+        found = [hit.doc_id for hit in mine_topics(corpus, [topic])]
+        assert len(found) == 1 == np.count_nonzero(scored.scores >= np.float32(scored.cut))
 
 
 def test_on_the_command_line(

@@ -139,6 +139,13 @@ def test_counts_hits_from_each_threshold_on(out: Path) -> None:
     assert remaining == [sum(one >= 2 * step for one in range(100)) for step in range(BINS + 1)]
 
 
+def test_hits_without_a_probability_count_by_their_cosine(out: Path) -> None:
+    write_report([hit(1, 0.7, 0.3), hit(2, 0.7, None)], out)
+    (section,) = Page(out).all("section")
+    remaining = [int(one) for one in str(section["data-remaining"]).split()]
+    assert (remaining[0], remaining[BINS // 2], remaining[-1]) == (2, 1, 0)
+
+
 def test_measures_by_cosine_without_probabilities(out: Path) -> None:
     write_report([hit(1, 0.8, None), hit(2, -0.2, None)], out)
     page = Page(out)

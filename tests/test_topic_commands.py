@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import orjson
 import pytest
 
-from slice_os import Corpus, Document, SpanEncoder
+from slice_os import Corpus, Document, SpanEncoder, write_hits
 from slice_os.hits.labelled import labelled_rows
 from slice_os.topics import mine_topics, read_topic, read_topics
 from slice_os.topics.labels import Label, read_labels
@@ -174,7 +175,13 @@ class TestDates:
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["-p", "x", "--topics", "topics"], ["--topics", "topics", "--threshold", "0.5"]],
+    [
+        [],
+        ["-p", "x", "--topics", "topics"],
+        ["--topics", "topics", "--threshold", "0.5"],
+        ["-p", "x", "--counts", "phrase", "-o", "hits.csv"],
+        ["-p", "x", "--counts", "phrase", "--order", "probability"],
+    ],
 )
 def test_mine_refuses_what_makes_no_sense(run: Run, store: str, arguments: list[str]) -> None:
     assert run("mine", "--store", store, *arguments).status == 2
@@ -191,6 +198,10 @@ def test_new_hits_are_those_that_no_run_found(run: Run, store: str, encoder: Spa
         ("1", True),
         ("4", False),
     ]
+    # What was not delivered is not seen.
+    failed = run(*command, "--work", ".", "-o", "topics/cancel.toml/hits.csv")
+    assert failed.status != 0
+    assert not Path("topics-seen.txt").exists()
     elsewhere = run(*command, "--work", ".").rows()
     assert len(elsewhere) == 4
     assert len(Path("topics-seen.txt").read_text().split()) == 4
@@ -283,6 +294,27 @@ def test_a_topic_is_renamed_with_its_labels(run: Run, store: str) -> None:
     assert {row["topic"] for row in run("mine", "--topics", "topics", "--store", store).rows()} == {
         "Wants to leave"
     }
+
+
+def test_a_topic_whose_labels_cannot_be_renamed_keeps_its_name(run: Run) -> None:
+    Path("labels.jsonl").write_text('{"topic": "cancel"}\nno label\n')
+    refused = run("topics", "rename", "topics", "cancel", "Wants to leave")
+    assert refused.status == 1
+    assert Path("topics/cancel.toml").read_text() == CANCEL
+
+
+def test_labelled_hits_are_labels_of_the_words_that_were_compared(
+    store: str, encoder: SpanEncoder, tmp_path: Path
+) -> None:
+    with Corpus(store, encoder) as corpus:
+        hits = list(mine_topics(corpus, read_topics(["topics"]), unit="sentence"))
+    assert any(hit.span for hit in hits)
+    write_hits(hits, tmp_path / "hits.CSV", label_of=lambda _: True)
+    lines = [json.dumps({**hit.to_dict(), "label": True}) for hit in hits]
+    (tmp_path / "hits.jsonl").write_text("\n".join(lines))
+    keys = [Label.of(hit, right=True).key for hit in hits]
+    for name in ("hits.CSV", "hits.jsonl"):
+        assert [label.key for label in read_labels(tmp_path / name)] == keys
 
 
 def test_suggest_and_diff(run: Run, store: str) -> None:

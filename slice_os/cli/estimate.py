@@ -12,8 +12,8 @@ from slice_os.cli.options import (
     COUNT,
     EncoderChoice,
     encoder_options,
-    output_option,
     reader_option,
+    rows_option,
     store_option,
     work_option,
 )
@@ -35,9 +35,9 @@ DEFAULT_SIZE = 140
     default=DEFAULT_SIZE,
     help="Passages to label, about; at least 5 of each range of scores.",
 )
-@click.option("--seed", type=int, default=0, help="Of the sample.")
+@click.option("--seed", type=int, default=0, help="Random seed of the sample.")
 @reader_option
-@output_option
+@rows_option
 @encoder_options
 def estimate(
     topic: str,

@@ -123,7 +123,7 @@ def check_data(folder: Path, strict: bool, as_json: bool | None) -> None:
 
     The report names the files that are there, those that are missing, and wrong checksums.
 
-    docs/data.md lists the data sets, where to get them, and the file names they go to. Exit
+    docs/data.md lists the data sets, docs/datasets.md where to get them and their file names. Exit
     status 1 if a file has other content than expected.
     """
     from slice_os.datasets.catalog import State, check
@@ -167,7 +167,7 @@ _cache_options = as_one(
         default=5,
         envvar="SLICE_OS_CACHE_LIMIT",
         metavar="GB",
-        help="Most gigabytes of vectors to keep (or set SLICE_OS_CACHE_LIMIT).",
+        help="Maximum size of the cached vectors in GB (or set SLICE_OS_CACHE_LIMIT).",
     ),
 )
 

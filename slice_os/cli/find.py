@@ -123,6 +123,7 @@ def scan(
     grep.check(output=output, order=options.order, collapse=options.collapse)
     files: dict[str, str] = {}
     near: deque[Document] = deque()
+    units: list[tuple[int, int]] = []
     texts = TextSpool() if output is not None and holds_texts(output) else None
     bad = 0
 
@@ -146,10 +147,13 @@ def scan(
         return original_at(doc_id, files[doc_id], reading.page_edges)
 
     def place(hit: Hit) -> tuple[str, list[tuple[int, int]]]:
+        nonlocal units
         own = hit.context  # two documents may have one id
         while near[0].id != hit.doc_id or near[0].text[own.start : own.end] != own.text:
             near.popleft()
-        return near[0].text, units_in(near[0])
+            units = []
+        units = units or units_in(near[0])
+        return near[0].text, units
 
     with grep.statuses():
         sources = find_sources(paths, format_name)
@@ -217,10 +221,16 @@ def mine(
     _check(options, phrases, topic_paths)
     if phrases and (run.exclusive or run.only_new or run.work):
         raise click.UsageError("--exclusive, --new and --work are for --topics")
+    if run.counts and (output or options.order or options.collapse):
+        raise click.UsageError("--counts shows no hits; leave out --output, --order and --collapse")
     ordered = {"order": options.order, "collapse": options.collapse}
     grep.check(output=output, counts=run.counts, new=run.only_new, **ordered)
     cut: Cut = {}
-    with grep.statuses(), encoder.corpus(store, options.verifier) as corpus:
+    with (
+        grep.statuses(),
+        encoder.corpus(store, options.verifier) as corpus,
+        run.left(corpus) as left,
+    ):
         run.check(corpus)
         as_they_come = replace(options, order=None, collapse=False)
         if grep.listing:
@@ -228,7 +238,7 @@ def mine(
             grep.show_documents(found.documents(corpus, grep.listing, grep.limited), as_json)
             return grep.status()
         if topic_paths:
-            hits = _mined_topics(corpus, topic_paths, options, run)
+            hits = left(_mined_topics(corpus, topic_paths, options, run))
         elif output is not None and output.suffix.lower() == REPORT and grep.most is None:
             hits, cut = _with_near_misses(corpus, phrases, as_they_come)
         else:
@@ -324,9 +334,8 @@ def _with_near_misses(
 def _mined_topics(
     corpus: Corpus, paths: tuple[str, ...], options: MineOptions, run: TopicRun
 ) -> Iterator[Hit]:
-    """The hits of topics with phrases; the new ones alone, if the run is for those."""
+    """The hits of topics with phrases."""
     from slice_os.topics.files import read_topics
     from slice_os.topics.run import mine_topics
 
-    topics, chosen = read_topics(paths), _topic_options(options, run, corpus)
-    return run.left(mine_topics(corpus, topics, **chosen), run.work_of(corpus.store))
+    return mine_topics(corpus, read_topics(paths), **_topic_options(options, run, corpus))

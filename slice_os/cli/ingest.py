@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     "--source",
     metavar="NAME",
     help="Name of standard input, or of the folder that the files are in. By default files have "
-    "their real paths as names, and standard input has none.",
+    "their real paths as names, and standard input is called stdin.",
 )
 @click.option(
     "--id-prefix", default="", show_default=False, help="Prefix for the id of every document."
@@ -66,7 +66,8 @@ if TYPE_CHECKING:
 @click.option(
     "--dead-letters",
     type=FILE,
-    help="File for records that cannot be used.  [default: dead-letters.jsonl in the store]",
+    help="File for records that cannot be used.  [default: dead-letters.jsonl in the "
+    "store's folder, or in the current folder for an index]",
 )
 @topics_option()
 @index_options

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(exists=True))
 @store_option
 @work_option
-@click.option(
-    "--reader", default="", metavar="NAME", help="Whose answers those without a name are."
-)
+@click.option("--reader", default="", metavar="NAME", help="Reader of answers that have no name.")
 def import_(files: tuple[str, ...], store: str, work: Path | None, reader: str) -> int:
     """Add the answers of FILEs to the labels of a store.
 

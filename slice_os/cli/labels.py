@@ -10,7 +10,7 @@ import click
 
 from slice_os.cli.groups import CommandGroup
 from slice_os.cli.label_import import import_
-from slice_os.cli.options import output_option, reader_option
+from slice_os.cli.options import reader_option, rows_option
 from slice_os.cli.render import in_context, printable, show, styled, wants_json
 from slice_os.cli.review import Question, ask_about
 
@@ -32,7 +32,7 @@ def labels() -> None:
 
 @labels.command()
 @labels_file
-@output_option
+@rows_option
 def agree(labels_file: Path, as_json: bool | None) -> int:
     """Show how far readers agree, by topic.
 
@@ -62,7 +62,7 @@ def agree(labels_file: Path, as_json: bool | None) -> int:
 @labels.command()
 @labels_file
 @reader_option
-@output_option
+@rows_option
 def settle(labels_file: Path, reader: str, as_json: bool | None) -> int:
     """Settle the hits on which readers disagree.
 

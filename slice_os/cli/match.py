@@ -9,7 +9,7 @@ import click
 from slice_os.cli.options import (
     EncoderChoice,
     encoder_options,
-    output_option,
+    rows_option,
     store_option,
     topic_paths,
     verifier_option,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @where_option
 @verifier_option
 @topic_run_options
-@output_option
+@rows_option
 @encoder_options
 def match(
     paths: tuple[str, ...],
@@ -58,11 +58,10 @@ def match(
         click.echo(f"slice-os: {printable(problem)}", err=True)
     if problems and not any(topic.combination for topic in topics):
         return 1
-    with encoder.corpus(store, verifier) as corpus:
+    with encoder.corpus(store, verifier) as corpus, run.left(corpus) as left:
         run.check(corpus)
-        work = run.work_of(corpus.store)
-        options = {"exclusive": run.exclusive, "labels": work.labels()}
-        matches = run.left(match_topics(corpus, topics, where=where, **options), work)
+        options = {"exclusive": run.exclusive, "labels": run.work_of(corpus.store).labels()}
+        matches = left(match_topics(corpus, topics, where=where, **options))
         if run.counts:
             run.show_counts(matches, "matches", as_json)
             return 1 if problems else 0

@@ -134,6 +134,9 @@ _json_option = partial(click.option, "--json/--text", "as_json", default=None)
 output_option = _json_option(
     help="JSON lines, or hits in context; by default JSON unless the output is a terminal."
 )
+rows_option = _json_option(
+    help="JSON lines, or text; by default JSON unless the output is a terminal."
+)
 report_option = _json_option(
     help="Report as JSON, or as a table; by default JSON unless the output is a terminal."
 )

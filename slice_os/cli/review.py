@@ -57,7 +57,7 @@ class Question:
     "--margin",
     type=click.FloatRange(0, 1),
     default=0.1,
-    help="Show also near misses up to this far below the cut-off of their topic.",
+    help="Also show near misses up to this far below the cut-off of their topic.",
 )
 @where_option
 @reader_option

@@ -69,7 +69,8 @@ def serve(
     """Serve stores over HTTP, with a page to search them and to curate topics.
 
     STORE is a folder, or http(s)://[user@]host[:port]/index in OpenSearch. It must be there.
-    Topics and labels are kept in the folder of the first store, unless you give another one.
+    Topics and labels are kept in the folder of the first store, with --demo in your cache folder,
+    unless you give another one.
     """
     from slice_os.service.demo import NAME, demo_folder, sample_store
     from slice_os.service.settings import ServiceSettings

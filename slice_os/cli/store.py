@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from slice_os.cli.groups import CommandGroup
-from slice_os.cli.options import connect, output_option, store_option
+from slice_os.cli.options import connect, rows_option, store_option
 from slice_os.cli.render import echo_json, printable, show, styled, wants_json
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _dates(corpus: Corpus) -> dict[str, str] | None:
     default=True,
     help="List the documents, or the sources they came from.",
 )
-@output_option
+@rows_option
 def list_entries(store: str, wants_documents: bool, as_json: bool | None) -> None:
     """List the documents in a store, or their sources.
 
@@ -152,7 +152,7 @@ def check(store: str, repair: bool) -> int:
 
     Each fault is a line of JSON, or of text on a terminal. The exit status is 1 if there are
     faults, unless --repair fixes them all without losing a document. The next ingest of their
-    sources stores the documents that --repair deletes again.
+    sources stores again the documents that --repair deleted.
     """
     folder = _folder(store)
     return _check_index(store, repair) if folder is None else _check_folder(store, folder, repair)

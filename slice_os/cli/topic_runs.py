@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,11 +53,20 @@ class TopicRun:
 
         return Work.of(store.folder, self.work)
 
-    def left(self, found: Iterable[F], work: Work) -> Iterator[F]:
-        """What the run is for: all, or what no earlier run with ``--new`` found."""
+    @contextmanager
+    def left(self, corpus: Corpus) -> Iterator[Callable[[Iterable[F]], Iterator[F]]]:
+        """Leaves of what was found what the run is for: all, or what no run with ``--new`` found.
+
+        That counts as found once the block has ended without an error.
+        """
         from slice_os.topics.changes import SeenHits
 
-        return SeenHits(work.seen).new(found) if self.only_new else iter(found)
+        if not self.only_new:
+            yield iter
+            return
+        seen = SeenHits(self.work_of(corpus.store).seen)
+        yield seen.new
+        seen.keep()
 
     def show_counts(
         self, found: Iterable[Found], noun: str, as_json: bool | None, of: str = "topic"

@@ -18,6 +18,7 @@ from slice_os.cli.options import (
     exclusive_option,
     optional_store_option,
     output_option,
+    rows_option,
     store_option,
     topic_paths,
     verifier_option,
@@ -46,7 +47,7 @@ def topics() -> None:
 @topics.command()
 @topic_paths
 @verifier_option
-@output_option
+@rows_option
 @encoder_options
 def test(
     paths: tuple[str, ...], verifier: str | None, as_json: bool | None, encoder: EncoderChoice
@@ -75,7 +76,7 @@ def test(
 @topics.command()
 @topic_paths
 @optional_store_option
-@output_option
+@rows_option
 @encoder_options
 def lint(
     paths: tuple[str, ...], store: str | None, as_json: bool | None, encoder: EncoderChoice
@@ -113,7 +114,7 @@ def lint(
 )
 @where_option
 @verifier_option
-@output_option
+@rows_option
 @encoder_options
 def suggest(
     paths: tuple[str, ...],
@@ -129,10 +130,12 @@ def suggest(
     """
     from slice_os.topics.files import read_topics
     from slice_os.topics.near_misses import suggest as find_suggestions
+    from slice_os.topics.work import Work
 
     found = read_topics(paths)
     with encoder.corpus(store, verifier) as corpus:
-        suggestions = find_suggestions(corpus, found, **bounds)
+        labels = Work.of(corpus.store.folder).labels()
+        suggestions = find_suggestions(corpus, found, labels=labels, **bounds)
     for suggestion in suggestions:
         names = ("topic", "text", "spans", "documents", "phrase")
         plain = {name: getattr(suggestion, name) for name in names}
@@ -159,11 +162,13 @@ def diff(old: str, new: str, store: str, as_json: bool | None, encoder: EncoderC
     """Show the hits that a change of topic files gains and loses in a store."""
     from slice_os.topics.changes import difference
     from slice_os.topics.files import read_topics
+    from slice_os.topics.work import Work
 
     before, after = read_topics([old]), read_topics([new])
     counts = {"gained": 0, "lost": 0}
     with encoder.corpus(store) as corpus:
-        for change in difference(corpus, before, after):
+        labels = Work.of(corpus.store.folder).labels()
+        for change in difference(corpus, before, after, labels):
             if change.kind == "kept":
                 continue
             counts[change.kind] += 1
@@ -203,13 +208,13 @@ def learn(
     from slice_os.topics.files import read_topic, topic_files, write_learned
     from slice_os.topics.labels import of_topic, read_labels
     from slice_os.topics.learning import learn as learn_topic
-    from slice_os.topics.run import labels_of_store
     from slice_os.topics.table import learned_table
+    from slice_os.topics.work import Work
 
     if store is None and labels_file is None:
         raise click.UsageError("give --store or --labels")
     with encoder.corpus(store) if store else nullcontext() as corpus:
-        known = labels_of_store(corpus) if corpus else []
+        known = Work.of(corpus.store.folder).labels() if corpus else []
         labels = read_labels(labels_file) if labels_file else known
         encodes = corpus.encoder if corpus else encoder.load()
         for path in topic_files(paths):
@@ -249,7 +254,7 @@ def _changed(corpus: Corpus, old: Topic, new: Topic, labels: Sequence[Label]) ->
     "--labels",
     "labels_file",
     metavar="FILE",
-    type=click.Path(dir_okay=False),
+    type=click.Path(exists=True, dir_okay=False),
     help="File of labels, which get the new name, too.  [default: labels.jsonl beside FOLDER]",
 )
 def rename(folder: str, old: str, new: str, labels_file: str | None) -> None:
@@ -258,11 +263,11 @@ def rename(folder: str, old: str, new: str, labels_file: str | None) -> None:
     So do its labels, and its file if that is called OLD.toml. To `mine --new`, it is a new topic.
     """
     from slice_os.topics.folder import TopicsFolder
-    from slice_os.topics.journal import LabelJournal
+    from slice_os.topics.journal import LabelJournal, rename_topic
 
-    stored = TopicsFolder(folder).rename(old, new)
     beside = Path(folder).resolve().with_name("labels.jsonl")
-    labels = LabelJournal(labels_file or beside).rename(old, new)
+    journal = LabelJournal(labels_file or beside)
+    stored, labels = rename_topic(TopicsFolder(folder), journal, old, new)
     told = (
         f"{stored.path}: {old!r} is now {new!r}, in {labels} label{'' if labels == 1 else 's'}, too"
     )

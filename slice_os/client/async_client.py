@@ -118,7 +118,8 @@ class AsyncClient:
         grep = {"max_count": max_count, "before": before, "after": after}
         body = answers.wanted(options, phrases, topics, store=store, limit=limit, **grep)
         hits = [hit async for hit in self._mined(lines, body)]
-        return Hits(tuple(hits), options.threshold, lines.exhaustive())
+        least = options.min_probability
+        return Hits(tuple(hits), options.threshold, lines.exhaustive(), least)
 
     def iter_mine(
         self,

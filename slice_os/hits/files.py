@@ -113,7 +113,7 @@ def write_labelled(hits: Iterable[tuple[Hit, bool | None]], path: Path) -> None:
     kinds = _FIRST | {column.name: column.kind for column in Hit.columns()}
     columns = [Column(name, kind) for name, kind in kinds.items()]
     with spooled((_for_people(*row) for row in hits), columns, path.parent) as table:
-        _SHEETS[path.suffix](table, path)
+        _SHEETS[path.suffix.lower()](table, path)
 
 
 def output_format(path: str | Path) -> HitFormat:

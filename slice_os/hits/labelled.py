@@ -72,6 +72,6 @@ def _value(cell: Any, kind: Kind, where: str) -> str | int | float:
         return str(cell)
     try:
         number = float(str(cell).replace(",", "."))
-    except ValueError:
+        return int(number) if kind == "integer" else number
+    except (ValueError, OverflowError):  # of "nan" and "inf", too
         raise InputError(f"{where}: {cell!r} is no number") from None
-    return int(number) if kind == "integer" else number

@@ -18,6 +18,7 @@ from slice_os.query.options import ORDERS, UNITS, HitOptions, MineOptions, Searc
 from slice_os.search.scan import scan as scan_documents
 from slice_os.text.documents import Document
 from slice_os.topics.run import mine_topics
+from slice_os.topics.topic import Topic
 from slice_os.topics.work import Work
 from slice_os.version import __version__
 
@@ -193,7 +194,7 @@ class Tools:
             [
                 ListedStore(name, info.documents, info.passages, [topic.name for topic in topics])
                 for name, corpus in self._corpora.items()
-                for info, topics in [(corpus.info(), self._work(corpus).known_topics())]
+                for info, topics in [(corpus.info(), self._topics(corpus))]
             ]
         )
 
@@ -225,9 +226,9 @@ class Tools:
         if others:
             raise InputError(f"{', '.join(sorted(others))}: a topic has its own")
         work = self._work(corpus)
-        found = [one for one in work.known_topics() if one.name == topic]
+        found = [one for one in self._topics(corpus) if one.name == topic]
         if not found:
-            raise InputError(f"no topic {topic!r}; `stores` lists them")
+            raise InputError(f"no topic {topic!r} to mine; `stores` lists them")
         labels, where, unit = work.labels(), options.where, options.unit
         return _bounded(mine_topics(corpus, found, where=where, unit=unit, labels=labels), limit)
 
@@ -268,6 +269,11 @@ class Tools:
             next=end if end < len(text) else None,
             metadata=dict(corpus.metadata(doc_id)),
         )
+
+    def _topics(self, corpus: Corpus) -> list[Topic]:
+        """The topics with phrases; combined ones cannot be mined."""
+        known = self._work(corpus).known_topics()
+        return [topic for topic in known if topic.combination is None]
 
     def _work(self, corpus: Corpus) -> Work:
         return Work.of(corpus.store.folder, self._chosen_work)

@@ -54,7 +54,8 @@ class Agreement:
         readers: names of who answered hits that another one answered, too.
         hits: number of those that at least two readers answered.
         disputed: number of those on which they disagree, and that nobody has settled.
-        agreed: share of pairs of answers that are the same.
+        agreed: share of pairs of answers that are the same; a hit weighs as many pairs as it has
+            answers, as in alpha.
         alpha: Krippendorff's alpha: 1 if readers always agree, 0 if as often as by chance; None if
             all answers are the same, which tells nothing of chance.
     """

@@ -96,36 +96,42 @@ def _among(hit: Hit, others: Sequence[Hit]) -> bool:
 class SeenHits:
     """The hits that earlier runs of each topic found on a store, in one file.
 
-    A hit is known by its topic, its document and its words, not by its offsets. So what stays in a
-    document that was replaced is not new. The file need not exist. Raises an `InputError` if it
-    cannot be read.
+    Those of a run join them once it says so, when they are delivered. A hit is known by its topic,
+    its document and its words, not by its offsets. So what stays in a document that was replaced
+    is not new. The file need not exist. Raises an `InputError` if it cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._fresh: list[str] = []
         try:
             self._seen = set(path.read_text("ascii").split()) if path.exists() else set()
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{path}: no record of seen hits ({error})") from None
 
     def new(self, hits: Iterable[F]) -> Iterator[F]:
-        """The hits that no earlier run found; when all are taken, they count as seen.
-
-        Raises an `InputError` if the file cannot be written.
-        """
+        """The hits that no earlier run found."""
         copies: Counter[str] = Counter()
-        fresh = []
         for hit in hits:
             name = "\0".join((hit.topic or "", hit.doc_id, folded(hit.text)))
             copies[name] += 1
             digest = hashlib.sha256(f"{name}\0{copies[name]}".encode()).hexdigest()[:24]
             if digest not in self._seen:
-                fresh.append(digest)
+                self._fresh.append(digest)
                 yield hit
+
+    def keep(self) -> None:
+        """Count the hits that `new` gave as seen.
+
+        Raises an `InputError` if the file cannot be written.
+        """
+        lines = "".join(f"{digest}\n" for digest in self._fresh).encode("ascii")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a", encoding="ascii") as file:
-                file.writelines(f"{digest}\n" for digest in fresh)
+            # In one piece, so that lines of two runs do not mix.
+            with self.path.open("ab", buffering=0) as file:
+                file.write(lines)
         except OSError as error:
             raise InputError(f"{self.path}: cannot be written ({error.strerror})") from None
-        self._seen.update(fresh)
+        self._seen.update(self._fresh)
+        self._fresh = []

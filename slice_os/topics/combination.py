@@ -127,6 +127,9 @@ class Combination:
                 )
             if self.per == TURN and TURNS in (one.measure for one in part.lengths):
                 yield f"{part.topic}: within one turn, no distance is in turns; use sentences"
+
+    def circles(self) -> Iterator[str]:
+        """A line for each topic whose hits are placed by themselves; nothing can tell these."""
         for name in dict.fromkeys(part.topic for part in self.parts):
             if self._circular(name, ()):
                 yield f"{name} is placed by itself, through after, before or near; leave out one"

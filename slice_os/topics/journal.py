@@ -16,10 +16,10 @@ from filelock import FileLock
 from slice_os.errors import InputError
 from slice_os.tables.replacing import make_folder, replacing, sync_folder
 from slice_os.tables.table import json_object
-from slice_os.topics.labels import Answer, Label, holding, read_answers
+from slice_os.topics.folder import StoredTopic, TopicsFolder
+from slice_os.topics.labels import Answer, Label, holding, read_answers, whole_lines
 
 # The beginning of every line of `Label.to_json`.
-_BEGIN = b'{"topic":'
 _LINE = orjson.OPT_APPEND_NEWLINE
 
 
@@ -45,11 +45,13 @@ class LabelJournal:
 
         Raises an `InputError` if a line is no label.
         """
-        if not self.path.exists():
+        try:
+            content = self.path.read_bytes()
+        except FileNotFoundError:
             return []
-        with self._opened() as file:
-            content = _content(file)
-        return read_answers(content, self.path)
+        except OSError as error:
+            raise InputError(f"{self.path}: no labels ({error.strerror})") from None
+        return read_answers(whole_lines(content), self.path)
 
     def add(self, labels: Sequence[Label]) -> None:
         """Add labels, dated now if they have no date; then they survive a loss of power.
@@ -106,6 +108,22 @@ class LabelJournal:
             raise InputError(f"{self.path}: labels cannot be added ({error.strerror})") from None
 
 
+def rename_topic(
+    topics: TopicsFolder, labels: LabelJournal, old: str, new: str, etag: str | None = None
+) -> tuple[StoredTopic, int]:
+    """Rename a topic and its labels, both or neither; returns it, and how many lines changed.
+
+    Raises the errors of `TopicsFolder.rename` and `LabelJournal.rename`.
+    """
+    labels.of_all_readers()  # a bad line is told before anything has changed
+    stored = topics.rename(old, new, etag)
+    try:
+        return stored, labels.rename(old, new)
+    except BaseException:
+        topics.rename(new, old, stored.etag)
+        raise
+
+
 def _now() -> str:
     return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -132,17 +150,11 @@ def _end_last_line(file: FileIO) -> None:
     if file.read() in (b"", b"\n"):
         return
     content = _content(file)
-    whole = content.rfind(b"\n") + 1
-    last = content[whole:]
-    try:
-        orjson.loads(last)
-        complete = True
-    except orjson.JSONDecodeError:
-        complete = False
-    if complete or not (last.startswith(_BEGIN) or _BEGIN.startswith(last)):
+    whole = whole_lines(content)
+    if whole == content:
         _append(file, b"\n")
     else:
-        file.truncate(whole)
+        file.truncate(len(whole))
 
 
 def _content(file: FileIO) -> bytes:

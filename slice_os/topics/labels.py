@@ -14,6 +14,10 @@ from slice_os.errors import InputError
 from slice_os.hits.hit import Context, Hit
 from slice_os.hits.labelled import TABLES, labelled_rows
 from slice_os.tables.table import decoded, json_object
+from slice_os.text.documents import Extent
+
+# How a line of labels begins.
+_BEGIN = b'{"topic":'
 
 Place: TypeAlias = tuple[str, int, int]
 """The document of a span, its first code point, and one past the last."""
@@ -142,7 +146,20 @@ def read_labels(path: str | Path) -> list[Label]:
         content = Path(path).read_bytes()
     except OSError as error:
         raise InputError(f"{path}: no labels ({error.strerror})") from None
-    return [answer.label for answer in holding(read_answers(content, path))]
+    return [answer.label for answer in holding(read_answers(whole_lines(content), path))]
+
+
+def whole_lines(content: bytes) -> bytes:
+    """JSON lines without what somebody who is killed, or still writes, left of the last label."""
+    whole = content.rfind(b"\n") + 1
+    last = content[whole:]
+    if not (last.startswith(_BEGIN) or _BEGIN.startswith(last)):
+        return content
+    try:
+        orjson.loads(last)
+    except orjson.JSONDecodeError:
+        return content[:whole]
+    return content
 
 
 def read_answers(content: bytes, path: str | Path) -> list[Answer]:
@@ -195,6 +212,8 @@ def of_topic(labels: Iterable[Label], name: str) -> list[Label]:
 def label_of(row: Mapping[str, Any], where: str) -> Label:
     """The label that a JSON object is, as `Label.to_json` writes it; ``where`` is its place.
 
+    A hit with a label is one, too: of the words that were compared, as `Label.of` makes it.
+
     Raises an `InputError` on a missing field, or one of another type.
     """
     for name in ("topic", "text"):
@@ -223,5 +242,13 @@ def label_of(row: Mapping[str, Any], where: str) -> Label:
             ) from None
         if context.text[start - context.start : end - context.start] != row["text"]:
             raise InputError(f"{where}: 'passage' does not have 'text' from 'start' to 'end'")
-    words = (row["topic"], row["text"], bool(row["label"]), doc_id, start, end, context)
+    text = row["text"]
+    if context is not None and row.get("span"):
+        try:
+            span = decoded(Extent, row["span"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"{where}: 'span' cannot be used ({error})") from None
+        start, end = span.start, span.end
+        text = context.text[start - context.start : end - context.start]
+    words = (row["topic"], text, bool(row["label"]), doc_id, start, end, context)
     return Label(*words, reader, settled, date, origin)

@@ -242,7 +242,10 @@ def sound(topics: Sequence[Topic]) -> tuple[list[Topic], dict[str, str]]:
 
 
 def missing(topic: Topic, topics: Sequence[Topic]) -> str:
-    """A line on what a combined topic names that is not among some; empty if nothing is missing."""
+    """A line on why a combined topic cannot be looked for among some; empty if it can be.
+
+    It may name one that is not among them, or place hits by themselves.
+    """
     plain = [one.name for one in topics if one.combination is None]
     for name in topic.combination.topics if topic.combination else ():
         if name not in plain:
@@ -250,4 +253,5 @@ def missing(topic: Topic, topics: Sequence[Topic]) -> str:
             why = "is combined itself" if known else "is not among these topics"
             hint = nearest_name(name, plain) if plain else "give its file, too"
             return f"topic {topic.name!r}: {name!r} {why}; {hint}"
-    return ""
+    circles = topic.combination.circles() if topic.combination else iter(())
+    return next((f"topic {topic.name!r}: {one}" for one in circles), "")

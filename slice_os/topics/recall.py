@@ -135,7 +135,8 @@ def estimate(strata: Sequence[Stratum], cut: float, seed: int = 0) -> TopicEstim
         int(sizes.sum()),
         sum(one.labelled for one in strata),
         interval(lambda right, of: _ratio(right.sum(0), of.sum(0))),
-        next((one for one in curve[::-1] if one.least >= cut), curve[0]),
+        # Scores are in single precision, so that one at the cut may seem to lie below it.
+        next((one for one in curve[::-1] if np.float32(one.least) >= np.float32(cut)), curve[0]),
         curve,
     )
 

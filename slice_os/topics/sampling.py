@@ -143,11 +143,15 @@ def score_passages(corpus: Corpus, topic: Topic) -> PassageScores:
     for candidates in corpus.store.scan(asked.query, -1.0, exhaustive=True):
         scores = candidates.cosines.max(axis=0, initial=-1.0)
         scores -= _UNREAD if by_probability else 0.0
+        found = np.zeros(len(scores), dtype=bool)
         for number, hit in _judged(candidates, asked):
+            found[number] |= rule.admits(hit)
             former = best.get(begin + number)
             if former is None or score(hit) > score(former):
                 best[begin + number] = hit
                 scores[number] = score(hit) if by_probability else scores[number]
+        # A counter-phrase may be nearer to all that reaches the cut.
+        scores[~found & (scores >= cut)] = np.nextafter(np.float32(cut), np.float32(-1.0))
         parts.append(scores)
         begin += len(scores)
     scores = np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)

@@ -59,6 +59,7 @@ class Group:
         near_misses: the best of them.
         counts: for ``probability``, if any hit has one, and ``cosine``: ``BINS`` counts from 0 to
             1, first of hits and near misses, then of near misses alone.
+        strengths: such counts of hits by `Excerpt.strength`.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Group:
     weakest: tuple[Excerpt, ...]
     near_misses: tuple[Excerpt, ...]
     counts: Mapping[str, tuple[Sequence[int], Sequence[int]]]
+    strengths: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,8 @@ class _Tally:
         default_factory=lambda: defaultdict(lambda: [0] * BINS)
     )
 
+    strengths: list[int] = field(default_factory=lambda: [0] * BINS)
+
     def add(self, record: Mapping[str, Any], near: bool) -> None:
         probability = record["probability"]
         strength = record["cosine"] if probability is None else probability
@@ -152,6 +156,7 @@ class _Tally:
             self.near_misses.add(strength, record)
             return
         self.hits += 1
+        self.strengths[_bin(strength)] += 1
         self.documents.add(record["doc_id"])
         pushed_out = self.best.add(strength, record)
         if pushed_out is not None:
@@ -170,6 +175,7 @@ class _Tally:
             weakest=self.weakest.excerpts(0 if len(best) == self.hits else fewer),
             near_misses=self.near_misses.excerpts(fewer),
             counts={one: (self.counts[one, False], self.counts[one, True]) for one in measures},
+            strengths=self.strengths,
         )
 
 

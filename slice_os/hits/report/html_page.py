@@ -154,9 +154,7 @@ def _height(one: int, most: int) -> float:
 
 def _remaining(group: Group) -> str:
     """Numbers of hits from each step of the threshold on, for the script of the report."""
-    both = next(iter(group.counts.values()))
-    hits = [one - near for one, near in zip(*both, strict=True)]
-    return " ".join(str(sum(hits[number:])) for number in range(BINS + 1))
+    return " ".join(str(sum(group.strengths[number:])) for number in range(BINS + 1))
 
 
 def _asset(name: str) -> str:
