@@ -10,7 +10,7 @@ PARALLEL := --numprocesses auto --maxprocesses 4 --dist worksteal --durations 30
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s%s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s%s\n", $$1, $$2 }' Makefile
 
 .PHONY: demo
 demo: demo.slice ## Ingest the demo documents into demo.slice and search them
@@ -21,7 +21,7 @@ test: $(VENV)/.dev ## Run the tests but for the release lane, in parallel; ARGS=
 	$(BIN)/python -m pytest $(PARALLEL) -m "not release" $(ARGS)
 
 .PHONY: test-all
-test-all: $(VENV)/.all ## Add torch (8 GB), and run every test, the release lane included
+test-all: $(VENV)/.all ## Add torch (7 GB), and run every test, the release lane included
 	$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
 
 .PHONY: coverage

@@ -25,6 +25,7 @@ So three more kinds are a second blind test, from a third reader, with first pag
 that answer questions (MS MARCO), abstracts of papers (Inspec), and other earnings calls. Two of
 their 54 phrases were left out, since the network had learned from them over other texts. And two
 kinds are a third one, from a fourth reader: issues of NLBSE's training part, and other web pages.
+A fourth one, for reasons against hits, has other dialogues and issues of the first one's parts.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ BLIND = ("debates", "support", "issues", "reviews")
 LATER = ("earnings", "stories")
 LAST = ("answers", "papers", "calls")
 THIRD = ("tickets", "pages")
+FOURTH = ("bookings", "reports")
 # Hits from, up to, and how many of them.
 RANKS = ((0, SHOWN, SHOWN), (SHOWN, DEEP, DEEPER))
 BLIND_RANKS = ((0, 4, 4), (4, 15, 2), (15, 50, 2), (50, 200, 2))
@@ -83,15 +85,16 @@ def documents(kind: str, data: Path) -> Iterator[Document]:
         for number, row in enumerate(committees):
             turns = [(turn["speaker"], turn["content"]) for turn in row["meeting_transcripts"]]
             yield spoken(f"committee {number}", turns)
-    elif kind == "support":
-        for row in islice(lines(data / "sgd-dialogues" / "test.jsonl.gz"), 0, None, 15):
+    elif kind in ("support", "bookings"):
+        first = 0 if kind == "support" else 7
+        for row in islice(lines(data / "sgd-dialogues" / "test.jsonl.gz"), first, None, 15):
             yield spoken(row["id"], [(turn["speaker"], turn["text"]) for turn in row["turns"]])
-    elif kind in ("issues", "tickets"):
-        part = "test" if kind == "issues" else "train"
+    elif kind in ("issues", "tickets", "reports"):
+        part, first = ("train", 0) if kind == "tickets" else ("test", 0 if kind == "issues" else 3)
         path = data / "github-issues-nlbse24" / f"issues_{part}.csv.gz"
         csv.field_size_limit(1 << 24)
         with gzip.open(path, "rt", encoding="utf-8", newline="") as stream:
-            for number, row in enumerate(islice(csv.DictReader(stream), 0, None, 6)):
+            for number, row in enumerate(islice(csv.DictReader(stream), first, None, 6)):
                 text = f"{row['title']}\n\n{row['body']}"
                 yield Document(f"issue {number}", UNREAD.sub("", text))
     elif kind == "reviews":
@@ -162,7 +165,7 @@ def to_label(kind: str, phrases: Sequence[str], data: Path) -> Iterator[dict[str
 def main() -> None:
     """Write hits to label."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("kind", choices=KINDS + BLIND + LATER + LAST + THIRD)
+    parser.add_argument("kind", choices=KINDS + BLIND + LATER + LAST + THIRD + FOURTH)
     parser.add_argument("phrases", type=Path, help="a phrase a line")
     parser.add_argument("--data", type=Path, required=True)
     chosen = parser.parse_args()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
 nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
@@ -17,9 +21,14 @@ KILOBYTE = 1_000
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the notebooks share a store of the demo documents."""
-    return tmp_path_factory.mktemp("cache")
+def cache(shared_folder: Path) -> Path:
+    """Where the notebooks of all workers share a store of the demo documents."""
+    folder = shared_folder / "notebooks"
+    code = "from slice_os.service.demo import demo_store; demo_store()"
+    variables = {**os.environ, "XDG_CACHE_HOME": str(folder)}
+    with FileLock(shared_folder / "notebooks.lock"):
+        subprocess.run([sys.executable, "-c", code], env=variables, check=True)
+    return folder
 
 
 def kinds(outputs: list[Any]) -> list[str]:

@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -214,18 +215,21 @@ def test_the_pins_are_within_the_ranges(metadata: Message) -> None:
 
 
 @pytest.fixture(scope="module")
-def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh environment with only the wheel; pip's cache makes it fast."""
-    folder = tmp_path_factory.mktemp("environment")
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    pins = REPOSITORY / "requirements.lock"
-    install = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "-c", pins, wheel]
-    done = subprocess.run(install, capture_output=True, text=True)
-    if done.returncode:
-        reason = done.stderr.strip().splitlines()[-1]
-        if os.environ.get("CI") == "true":
-            pytest.fail(f"pip could not install the wheel: {reason}", pytrace=False)
-        pytest.skip(f"pip could not install the wheel, is there a network? {reason}")
+def environment(wheel: Path, shared_folder: Path) -> Path:
+    """A fresh environment with only the wheel, made once for all workers."""
+    folder, installed = shared_folder / "base-install", shared_folder / "base-install.done"
+    with FileLock(shared_folder / "base-install.lock"):
+        if not installed.exists():
+            subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+            pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet"]
+            install = [*pip, "-c", REPOSITORY / "requirements.lock", wheel]
+            done = subprocess.run(install, capture_output=True, text=True)
+            if done.returncode:
+                reason = done.stderr.strip().splitlines()[-1]
+                if os.environ.get("CI") == "true":
+                    pytest.fail(f"pip could not install the wheel: {reason}", pytrace=False)
+                pytest.skip(f"pip could not install the wheel, is there a network? {reason}")
+            installed.touch()
     return folder
 
 
