@@ -58,7 +58,8 @@ python recipes/evaluation_hashes.py DATA --write   # regenerates it; needs the t
 
 Weights are not data, and no command checks them. Recipes start from
 `sentence-transformers/all-MiniLM-L6-v2` (Apache-2.0) and learn from `BAAI/bge-small-en-v1.5` (MIT)
-as well, both on Hugging Face; [Train an encoder](training.md) says how to get them without a hub.
+as well, both on Hugging Face; [Train an encoder](training.md#runs) and [Recipes](recipes.md) say
+how to get them without a hub.
 The quoted GloVe figures use `glove.840B.300d.txt` from <https://nlp.stanford.edu/projects/glove/>.
 """
 

@@ -85,12 +85,12 @@ HEADLINES = (
         {"score": "with regression, nearest topic", "labels": 0},
     ),
     Headline(
-        "Does the verifier's wording tell a paraphrase from its denial?",
+        "Is a paraphrase likelier than its contrast, by the verifier?",
         "contrasts",
         "contrasts-held-out-2",
         "accuracy",
         "accuracy",
-        {"score": "wording:agreement", "kind": "all"},
+        {"score": "slice-verify", "kind": "all"},
     ),
     Headline(
         "Do two phrases mean the same in their sentence? PiC",

@@ -6,7 +6,8 @@
 A word's score is the log odds that punctuation, or the beginning or end of a turn, is beside it,
 against those of any word: once for the place before it, once for the place after it. The counts
 are of QMSum's training meetings (MIT), CUAD's training contracts, ContractNLI's training NDAs and
-Taskmaster-4 (CC BY 4.0), and Tatoeba's sentences (CC BY 2.0); docs/data.md says where to get them.
+Taskmaster-4 (CC BY 4.0), and Tatoeba's sentences (CC BY 2.0); docs/datasets.md says where to get
+them.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python recipes/evaluation_hashes.py DATA            # compare the list with the sets in DATA
     python recipes/evaluation_hashes.py DATA --write    # regenerate it in slice_os/datasets
 
-The list has one sha1 for each text of three sets, all in full (docs/data.md says where to get
+The list has one sha1 for each text of three sets, all in full (docs/datasets.md says where to get
 them): both sentences of every pair of STS-B test (stsb/stsb-en-test.csv), phrase, paraphrase and
 passage of every row of STS-B-Context (sts-b-context/sts-test-sentences-clean.tsv), and both
 sentences of every pair of PiC PS test (pic/ps_test.json). `slice_os.datasets.decontamination`

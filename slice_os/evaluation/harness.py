@@ -108,7 +108,7 @@ class Option:
 
 def settings_option(settings: tuple[str, ...]) -> Option:
     """The option ``settings`` of a harness that measures in several."""
-    return Option("settings", "Only this one; repeatable.  [default: all]", choices=settings)
+    return Option("settings", "Measure only this; repeatable.  [default: all]", choices=settings)
 
 
 @dataclass(frozen=True, slots=True)

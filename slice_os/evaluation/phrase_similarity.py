@@ -250,7 +250,9 @@ HARNESS = Harness(
     run,
     options=(
         Option(
-            "sets", "Only this one; repeatable.  [default: all sets found]", choices=tuple(SETS)
+            "sets",
+            "Measure only this; repeatable.  [default: all sets found]",
+            choices=tuple(SETS),
         ),
         Option("limit", "A random sample of N pairs of each set, the same each time.", least=3),
     ),

@@ -247,7 +247,7 @@ HARNESS = Harness(
     run,
     options=(
         settings_option(SETTINGS),
-        Option("systems", "Only this one; repeatable.  [default: all]", choices=SYSTEMS),
+        Option("systems", "Measure only this; repeatable.  [default: all]", choices=SYSTEMS),
         Option("split", "The split of the set to measure on, if it has splits."),
         Option("train", "A set to fit the weights of BM25 and thresholds on.", "path"),
         Option("train_split", "The split of that set, or else of the measured set, to fit on."),
