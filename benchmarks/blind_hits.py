@@ -2,12 +2,12 @@
 
     python benchmarks/blind_hits.py --data ../shared/data [--verifier NAME ...] [--kind NAME ...]
 
-The labelled hits of three blind sets in benchmarks/natural; those left open are left out. The first
+The labelled hits of four blind sets in benchmarks/natural; those left open are left out. The first
 has debates, support, issues and reviews, the second web answers, papers and earnings calls, the
-third issues and web pages; each had another reader. Prints and saves measures of the cosine's
-probability and of each verifier's, and for each verifier how many hits each band has, and the share
-of them that is right, and how many of the right hits have reasons against them. Hits of kinds that
-are named are printed alone.
+third issues and web pages, the fourth bookings and issues; each had another reader. Prints and
+saves measures of the cosine's probability and of each verifier's, and for each verifier how many
+hits each band has, and the share of them that is right, and how many of the right hits have reasons
+against them. Hits of kinds that are named are printed alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from natural_hits import BLIND, LAST, THIRD
+from natural_hits import BLIND, FOURTH, LAST, THIRD
 from verifier_calibration import measures, natural_hits
 
 from slice_os import SpanEncoder
@@ -27,7 +27,7 @@ from slice_os.hits.bands import band_of
 from slice_os.verifier.claims import claim_of
 from slice_os.verifier.registry import DEFAULT, find_verifier
 
-SETS = {"first": BLIND, "second": LAST, "third": THIRD}
+SETS = {"first": BLIND, "second": LAST, "third": THIRD, "fourth": FOURTH}
 RESULT = Path(__file__).parent / "results" / "blind_hits.json"
 
 

@@ -65,6 +65,12 @@ def test_what_is_missing_in_pandas_is_left_out() -> None:
     assert (first.metadata, second.metadata) == ({"n": 1}, {})
 
 
+def test_a_turn_without_words_is_left_out() -> None:
+    said = [{"call": "1", "text": "Hi", "speaker": "A"}, {"call": "1", "text": " ", "speaker": "B"}]
+    (document,) = frame_documents(said, ReadOptions(group_by="call"))
+    assert document.text == "Hi"
+
+
 def test_an_array_in_a_row_is_a_list() -> None:
     turns = np.array([{"text": "Hi", "speaker": "A"}, {"text": "Bye", "speaker": "B"}])
     (document,) = frame_documents([{"text": turns, "vector": np.ones(3)}], ROWS)

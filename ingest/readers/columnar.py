@@ -10,7 +10,13 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from slice_os.errors import InputError, MissingExtraError, imported
-from slice_os.ingest.readers.reader import BadRecord, DocumentStream, ReadOptions, bad_record
+from slice_os.ingest.readers.reader import (
+    BadRecord,
+    DocumentStream,
+    ReadNote,
+    ReadOptions,
+    bad_record,
+)
 from slice_os.ingest.readers.records import MADE, Record, documents_of, named_by_content
 from slice_os.ingest.readers.tables import check_columns
 from slice_os.text.documents import Document
@@ -48,6 +54,8 @@ def frame_documents(frame: Any, options: ReadOptions) -> Iterator[Document]:
     rows = enumerate(_frame_rows(frame), 1)
     records = (Record(number, _cells(row)) for number, row in rows)
     for found in named_by_content("frame", documents_of(MADE, records, options)):
+        if isinstance(found, ReadNote):
+            continue
         if isinstance(found, BadRecord):
             raise InputError(f"row {found.line}: {found.reason}")
         if found.id in seen:

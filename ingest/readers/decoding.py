@@ -70,8 +70,7 @@ def decoded(raw: bytes, encoding: str | None = None) -> str:
     try:
         return raw.decode(encoding or "", "replace")
     except (LookupError, ValueError):
-        # A sample may end within a letter, which these bytes do not.
-        return raw.decode(encoding_of(raw + b"\n"), "replace")
+        return raw.decode(encoding_of(raw, is_whole=True), "replace")
 
 
 def encoding_marked(sample: bytes) -> str | None:
@@ -79,8 +78,8 @@ def encoding_marked(sample: bytes) -> str | None:
     return next((name for mark, name in _MARKS if sample.startswith(mark)), None)
 
 
-def encoding_of(sample: bytes) -> str:
-    """Detect the encoding of a text by its first bytes.
+def encoding_of(sample: bytes, is_whole: bool = False) -> str:
+    """Detect the encoding of a text by its first bytes, which may end within a letter, or by all.
 
     This is UTF-16 or UTF-32 by byte order marks or zero bytes, Windows-1252 for mostly Latin
     letters, or else UTF-8, perhaps with bad bytes.
@@ -92,7 +91,7 @@ def encoding_of(sample: bytes) -> str:
     if max(even, odd) > len(begin) // 5 and min(even, odd) < max(even, odd) // 4:
         return "utf-16-be" if even > odd else "utf-16-le"
     try:
-        codecs.getincrementaldecoder(UTF8)().decode(sample)
+        codecs.getincrementaldecoder(UTF8)().decode(sample, is_whole)
     except UnicodeDecodeError as error:
         near = sample[max(0, error.start - SAMPLE // 2) : error.start + SAMPLE // 2]
         return "cp1252" if _is_windows(near) else UTF8
@@ -126,7 +125,7 @@ def read_text_file(
         raw = read_whole(stream)
     except InputError as error:
         return bad_record(source, None, str(error), "")
-    chosen = encoding or encoding_of(raw)
+    chosen = encoding or encoding_of(raw, is_whole=True)
     try:
         text = raw.decode(chosen)
     except UnicodeDecodeError as error:
@@ -146,7 +145,7 @@ def open_text(
     Undecodable bytes are lone surrogates, so that one bad line does not stop the file.
     """
     head, whole = peek(stream)
-    chosen = encoding or encoding_of(head)
+    chosen = encoding or encoding_of(head, is_whole=len(head) < SAMPLE)
     mark = BOM.encode(chosen, "ignore")
     if head.startswith(mark) and not "".encode(chosen):  # other codecs remove what they add
         whole.read(len(mark))
