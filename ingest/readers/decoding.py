@@ -25,6 +25,18 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _MOST_FOREIGN = 0.3
+# The Encoding Standard of browsers: these mean the larger encoding that people use by that name.
+_MEANT = {
+    "ascii": "cp1252",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "windows-874": "cp874",
+    "gb2312": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+}
 _ESCAPE = "slice-os-escape"
 _BAD = "\udcff"
 
@@ -65,10 +77,15 @@ def peek(stream: IO[bytes], size: int = SAMPLE) -> tuple[bytes, IO[bytes]]:
     return head, stream_of(lambda most: again.read(most) or stream.read(most))
 
 
-def decoded(raw: bytes, encoding: str | None = None) -> str:
-    """The text of bytes, bad ones replaced; the encoding is detected if it is unknown or None."""
+def decoded(raw: bytes, declared: str | None = None) -> str:
+    """The text of bytes, bad ones replaced.
+
+    The encoding is the one that was declared, as browsers understand it, or else as detected.
+    """
     try:
-        return raw.decode(encoding or "", "replace")
+        label = (declared or "").lower()
+        name = _MEANT.get(label) or codecs.lookup(label).name
+        return raw.decode(_MEANT.get(name, name), "replace")
     except (LookupError, ValueError):
         return raw.decode(encoding_of(raw, is_whole=True), "replace")
 

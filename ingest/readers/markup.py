@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import codecs
 import posixpath
 import re
 import zipfile
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any, BinaryIO
 from urllib.parse import unquote
 
@@ -26,19 +24,6 @@ _DECLARED = re.compile(
     rb"""<(?:meta[^<>]{0,200}?charset|\?xml\s[^<>]{0,200}?encoding)\s{0,9}=\s{0,9}["']?([\w.:-]{1,40})""",
     re.I,
 )
-# The Encoding Standard of browsers: a declaration that can be read is not in UTF-16, and others
-# mean the larger encoding that people use under that name.
-_MEANT = dict.fromkeys(("utf-16", "utf-16-le", "utf-16-be"), UTF8) | {
-    "ascii": "cp1252",
-    "iso8859-1": "cp1252",
-    "iso8859-9": "cp1254",
-    "iso8859-11": "cp874",
-    "tis-620": "cp874",
-    "windows-874": "cp874",
-    "gb2312": "gb18030",
-    "shift_jis": "cp932",
-    "euc_kr": "cp949",
-}
 _DEEPEST = 1_000
 _CONTAINER = "META-INF/container.xml"
 
@@ -77,14 +62,11 @@ def html_sections(page: bytes, encoding: str | None = None) -> list[Turn]:
 
 
 def _declared(page: bytes) -> str | None:
-    """The encoding that a page without a byte order mark declares, by its usual name."""
+    """The encoding that a page without a byte order mark declares."""
     found = None if encoding_marked(page) else _DECLARED.search(page[:2048])
-    if found is None:
-        return None
-    name = found[1].decode().lower()
-    with suppress(LookupError):
-        name = codecs.lookup(name).name
-    return _MEANT.get(name, name)
+    name = found[1].decode().lower() if found else None
+    # A declaration that can be read is not in UTF-16.
+    return UTF8 if name in ("utf-16", "utf-16le", "utf-16be") else name
 
 
 class _Paragraphs:

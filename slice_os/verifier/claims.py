@@ -106,7 +106,7 @@ def claim_in(phrase: str, text: str, start: int, end: int, prior: float | None =
 
 def _sentences(text: str, start: int, end: int) -> tuple[int, int]:
     """Where the sentences of some words begin and end, without white space behind them."""
-    ends = sentence_ends(text)
+    ends = sentence_ends(text) or [len(text)]
     before = bisect_right(ends, start)
     opens = ends[before - 1] if before else 0
     closes = ends[bisect_left(ends, end)]
