@@ -14,8 +14,9 @@ from .test_packaging import build
 
 REPOSITORY = Path(__file__).parents[1]
 TOOLS = ["pytest>=8.3", "hypothesis>=6.100", "packaging>=24.0"]
-# Text, vectors, spans, both ends of a store, the commands: whatever a base install does. With the
-# highest versions, which the suite has anyway, what may miss a package of the developers.
+# Text, vectors, spans, both ends of a store, the commands: whatever a base install does, but for
+# slow tests, which are about signals and sizes. With the highest versions, which the suite has
+# anyway, what may miss a package of the developers.
 TESTS = {
     "highest": ["encoder", "corpus", "cli"],
     "lowest-direct": ["words", "spans", "passages", "encoder", "local_store", "corpus", "cli"],
@@ -56,7 +57,7 @@ def test_the_wheel_passes_without_development_packages(
     outer = ("CI", "PYTHONPATH", "PYTEST")
     clean = {key: value for key, value in os.environ.items() if not key.startswith(outer)}
     done = subprocess.run(
-        [environment / "bin" / "python", "-m", "pytest", "-q", *files],
+        [environment / "bin" / "python", "-m", "pytest", "-q", "-m", "not slow", *files],
         cwd=tmp_path,
         env=clean,
         capture_output=True,
