@@ -436,14 +436,6 @@ def test_a_bad_line_of_utf_16_does_not_stop_the_file() -> None:
     assert found[1].reason == "not valid utf-16-le; choose another --encoding"
 
 
-@pytest.mark.parametrize(("name", "content"), [("text", "The café"), ("csv", "text\nThe café")])
-def test_a_file_may_end_with_a_letter_of_windows(name: str, content: str) -> None:
-    stream = io.BytesIO(content.encode("cp1252"))
-    (document,) = read_stream("s", name, stream, ReadOptions())
-    assert isinstance(document, Document)
-    assert (document.text, document.metadata["encoding"]) == ("The café", "cp1252")
-
-
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "UTF-32-LE"])
 def test_a_byte_order_mark_belongs_to_no_column(encoding: str) -> None:
     content = "\ufefftext,n\nend it,1\n".encode(encoding)

@@ -142,7 +142,7 @@ def read_text_file(
         raw = read_whole(stream)
     except InputError as error:
         return bad_record(source, None, str(error), "")
-    chosen = encoding or encoding_of(raw, is_whole=True)
+    chosen = encoding or encoding_of(raw)
     try:
         text = raw.decode(chosen)
     except UnicodeDecodeError as error:
@@ -162,7 +162,7 @@ def open_text(
     Undecodable bytes are lone surrogates, so that one bad line does not stop the file.
     """
     head, whole = peek(stream)
-    chosen = encoding or encoding_of(head, is_whole=len(head) < SAMPLE)
+    chosen = encoding or encoding_of(head)
     mark = BOM.encode(chosen, "ignore")
     if head.startswith(mark) and not "".encode(chosen):  # other codecs remove what they add
         whole.read(len(mark))
