@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +23,7 @@ KILOBYTE = 1_000
 
 @pytest.fixture(scope="module")
 def cache(shared_folder: Path) -> Path:
-    """Where the notebooks of all workers share a store of the demo documents."""
+    """A cache with a store of the demo documents, made once for all workers; copy it."""
     folder = shared_folder / "notebooks"
     code = "from slice_os.service.demo import demo_store; demo_store()"
     variables = {**os.environ, "XDG_CACHE_HOME": str(folder)}
@@ -62,7 +63,8 @@ def test_a_notebook_is_kept_small_and_with_its_answers(path: Path) -> None:
 def test_a_notebook_runs(
     path: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, folder in (("XDG_CACHE_HOME", cache), ("HOME", cache), ("IPYTHONDIR", tmp_path)):
+    own = shutil.copytree(cache, tmp_path / "cache")
+    for name, folder in (("XDG_CACHE_HOME", own), ("HOME", own), ("IPYTHONDIR", tmp_path)):
         monkeypatch.setenv(name, str(folder))
     written = nbformat.read(path, as_version=4)
     notebook = nbformat.read(path, as_version=4)
