@@ -19,7 +19,6 @@ from slice_os.tables.table import json_object
 from slice_os.topics.folder import StoredTopic, TopicsFolder
 from slice_os.topics.labels import Answer, Label, holding, read_answers, whole_lines
 
-# The beginning of every line of `Label.to_json`.
 _LINE = orjson.OPT_APPEND_NEWLINE
 
 

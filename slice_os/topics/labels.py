@@ -16,7 +16,7 @@ from slice_os.hits.labelled import TABLES, labelled_rows
 from slice_os.tables.table import decoded, json_object
 from slice_os.text.documents import Extent
 
-# How a line of labels begins.
+# The beginning of every line of `Label.to_json`.
 _BEGIN = b'{"topic":'
 
 Place: TypeAlias = tuple[str, int, int]

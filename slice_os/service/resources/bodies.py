@@ -20,16 +20,20 @@ from pydantic import (
 )
 from starlette.responses import Response
 
+from slice_os.errors import InputError
 from slice_os.query.options import FUSION_NAMES, MAX_CANDIDATES, ORDERS, HitOptions
 from slice_os.service.asgi.work import LaneName
 from slice_os.service.services import Services
 from slice_os.service.settings import LONGEST_PHRASE, MOST_HITS, MOST_PHRASES
+from slice_os.text.documents import check_text
 from slice_os.verifier.registry import verifier_names
 
 
 def _storable(text: str) -> str:
-    if not text.isascii() and any("\ud800" <= sign <= "\udfff" for sign in text):
-        raise ValueError("half of a surrogate pair is no character")
+    try:
+        check_text(text, "text")
+    except InputError as error:
+        raise ValueError(str(error)) from None
     return text
 
 

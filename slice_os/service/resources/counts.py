@@ -227,7 +227,7 @@ def _counted(
                 for row in tally(found, by, date_field)
             ],
         }
-        for stored, found in zip(topics, _hits(services, corpus, topics), strict=True)
+        for stored, found in zip(topics, _hits(services, corpus, topics, labels), strict=True)
     ]
 
 
@@ -265,9 +265,11 @@ def _everywhere(services: Services, corpus: Corpus, by: str, date_field: str) ->
     return found
 
 
-def _hits(services: Services, corpus: Corpus, topics: list[StoredTopic]) -> list[tuple[Found, ...]]:
+def _hits(
+    services: Services, corpus: Corpus, topics: list[StoredTopic], labels: Sequence[Label]
+) -> list[tuple[Found, ...]]:
     """The hits or matches of each topic, from what is kept as far as nothing has changed."""
-    (location, *state), labels = store_state(corpus), services.current_labels()
+    location, *state = store_state(corpus)
     stored = {one.topic.name: one for one in services.topics.read()[0]}
     places: dict[str, set[LabelKey]] = defaultdict(set)
     for label in labels:

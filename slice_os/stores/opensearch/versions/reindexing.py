@@ -42,9 +42,9 @@ def reindex(
     Raises an `InputError` on options that do not fit the encoder, and a `StoreError` if there is no
     such index, if another process is writing to it, or if OpenSearch rejects what is sent.
     """
-    versions(handle)  # or there is none
     source = find_index(handle)
     if source is None:
+        versions(handle)  # tells it if there is none at all
         raise StoreError(f"{handle.location}: stands for no index; run `slice-os index swap` first")
     made_with = source.settings
     if made_with.projection is not None:
