@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from slice_os.encoder.integers import saturates
 from slice_os.encoder.model_folder import made_by, model_folder, read_card
 from slice_os.encoder.span_encoder import PieceRange, SpanEncoder
 from slice_os.errors import SliceError, StoreError, UnavailableError
@@ -26,6 +27,14 @@ FEATURES = (
     *("avx2", "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16", "amx_int8", "amx_bf16"),
     *("asimddp", "i8mm", "bf16"),
 )
+# The fastest first.
+INTEGERS = {
+    "amx_int8": "AMX",
+    "avx512_vnni": "AVX-512 VNNI",
+    "avx_vnni": "AVX VNNI",
+    "i8mm": "I8MM",
+    "asimddp": "dot products of NEON",
+}
 ROUNDS = 5
 TEXT = (
     "The Supplier shall deliver the Goods on the agreed date; time is of the essence. Either party "
@@ -58,7 +67,9 @@ def machine_checks(
     model: str | None = None, providers: Sequence[str] | None = None, threads: int | None = None
 ) -> Iterator[Check]:
     """Check the CPU and onnxruntime, and time an encoder; see `SpanEncoder` for the arguments."""
-    yield _cpu()
+    cpu = _cpu()
+    yield cpu
+    yield _integers(cpu.facts["features"] or ())
     yield _onnxruntime()
     yield _speed(model, providers, threads)
 
@@ -90,6 +101,17 @@ def _cpu() -> Check:
     told = " ".join(features) or ("none of note" if flags else "features unknown")
     facts = {"model": name, "cores": cores, "features": features if flags else None}
     return Check("cpu", f"{name}, {cores} cores; {told}", facts=facts)
+
+
+def _integers(features: Sequence[str]) -> Check:
+    """What multiplies the bytes of an int8 model; the results are the same everywhere."""
+    if saturates():
+        used = "AVX2" if "avx2" in features else "no special instructions"
+        finding = f"{used}, in 32 bits; with VNNI or AMX, int8 models are twice as fast"
+    else:
+        used = next((told for flag, told in INTEGERS.items() if flag in features), "this processor")
+        finding = f"{used}, which is fast"
+    return Check("integers", finding, facts={"instructions": used, "fast": not saturates()})
 
 
 def _onnxruntime() -> Check:

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from slice_os import Corpus, Document, SpanEncoder
 from slice_os import doctor as checking
 from slice_os.cli import cli
+from slice_os.encoder.integers import saturates
 
 CPU_INFO = """processor\t: 0
 model name\t: A CPU
@@ -50,13 +51,14 @@ def test_the_engine_is_timed() -> None:
     assert result.return_value == 0
     found = checks(result)
     assert found["cpu"]["cores"] >= 1
+    assert found["integers"]["fast"] is not saturates()
     assert "CPU" in found["onnxruntime"]["providers"]
     assert found["speed"]["tokens_per_second"] > 0
 
 
 def test_text_has_a_line_for_each_check() -> None:
     lines = run("--text").stdout.splitlines()
-    assert [line.split()[0] for line in lines] == ["cpu", "onnxruntime", "speed"]
+    assert [line.split()[0] for line in lines] == ["cpu", "integers", "onnxruntime", "speed"]
 
 
 def test_features_come_from_the_system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

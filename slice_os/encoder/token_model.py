@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.encoder.alignment import AlignedText, Aligner, PieceWindow, plan_windows
+from slice_os.encoder.integers import EXACT, saturates
 from slice_os.encoder.model_folder import (
     MODEL_FILE,
     PROJECTION_FILE,
@@ -57,7 +58,8 @@ class OnnxRuntimeEngine:
 
     On CPU each forward pass takes one window on one thread, and as many run in parallel as there
     are threads. That needs no padding, is faster than padded batches, and makes the vectors of a
-    dynamically quantised model independent of what else is encoded.
+    dynamically quantised model independent of what else is encoded. Sums of integers are exact on
+    every processor.
 
     Args:
         model_file: an ONNX file that ``slice-os model export`` made.
@@ -87,6 +89,8 @@ class OnnxRuntimeEngine:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1 if on_cpu else threads
         options.log_severity_level = 3
+        if saturates():
+            options.add_session_config_entry(*EXACT)
         try:
             self._session = onnxruntime.InferenceSession(
                 str(model_file),

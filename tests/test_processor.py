@@ -1,0 +1,71 @@
+"""A processor with AVX2 alone computes what this one does: the same vectors, the same verdicts."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+REPOSITORY = Path(__file__).parents[1]
+HASWELL = ("qemu-x86_64", "-cpu", "Haswell")
+MOST = 5e-4
+PROGRAM = """
+import json, sys
+import numpy as np
+from slice_os import Claim, SpanEncoder
+from slice_os.verifier.bundled import BundledVerifier
+texts, claims = json.load(sys.stdin)
+encoder = SpanEncoder(threads=1)
+phrases = encoder.encode_phrases([phrase for phrase, _ in claims])
+cosines = []
+for text in texts:
+    sums = np.cumsum(encoder.encode_text(text)[1], axis=0)
+    for words in (1, 4, 12):
+        spans = sums[words:] - sums[:-words]
+        cosines += (spans @ phrases.T / np.linalg.norm(spans, axis=1, keepdims=True)).tolist()
+verdicts = BundledVerifier(encoder).check([Claim(p, text, 0, len(text)) for p, text in claims])
+print(json.dumps([cosines, [verdict.probability for verdict in verdicts]]))
+"""
+
+pytestmark = [
+    pytest.mark.processor,
+    pytest.mark.release,
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        platform.machine() != "x86_64" or not shutil.which(HASWELL[0]),
+        reason="qemu-x86_64 is not installed (Debian: apt install qemu-user), or this is no x86-64",
+    ),
+]
+
+
+def computed(runner: tuple[str, ...], given: str) -> tuple[np.ndarray, np.ndarray]:
+    command = [*runner, sys.executable, "-c", PROGRAM]
+    done = subprocess.run(
+        command, input=given, cwd=REPOSITORY, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    cosines, probabilities = json.loads(done.stdout)
+    return np.array(cosines), np.array(probabilities)
+
+
+@pytest.mark.timeout(1800)
+def test_avx2_alone_gives_the_same_cosines_and_verdicts() -> None:
+    lines = (REPOSITORY / "demo" / "dialogues.jsonl").read_text("utf-8").splitlines()[:400:16]
+    calls = [" ".join(turn["text"] for turn in json.loads(line)["text"])[:90] for line in lines]
+    contracts = sorted((REPOSITORY / "demo" / "contracts").iterdir())[:5]
+    clauses = [file.read_text("utf-8")[3000:3500] for file in contracts]
+    pairs = (REPOSITORY / "benchmarks" / "contrasts" / "development.jsonl").read_text("utf-8")
+    rows = [json.loads(line) for line in pairs.splitlines()[:30]]
+    claims = [(row["phrase"], row["says"].replace("[[", "").replace("]]", "")) for row in rows]
+    texts = [*calls, *clauses]
+    assert len(texts) == len(claims) == 30
+    given = json.dumps([texts, claims])
+    (here, said), (there, said_there) = computed((), given), computed(HASWELL, given)
+    assert np.abs(here - there).max() <= MOST
+    assert np.abs(said - said_there).max() <= MOST
