@@ -34,12 +34,12 @@ def count_scored() -> None:
     """Note how many passages are worth scoring."""
     chosen = Proposals.worth_scoring
 
-    def counted(self: Proposals, *given: Any) -> list[str]:
-        ids = chosen(self, *given)
+    def counted(*given: Any) -> list[str]:
+        ids = chosen(*given)
         scored.append(len(ids))
         return ids
 
-    Proposals.worth_scoring = counted  # type: ignore[method-assign]
+    Proposals.worth_scoring = counted  # type: ignore[method-assign, assignment]
 
 
 def main() -> None:

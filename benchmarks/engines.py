@@ -24,7 +24,7 @@ from sentence_transformers import SentenceTransformer
 from slice_os import Document, SpanEncoder
 from slice_os.doctor import machine_checks
 from slice_os.encoder.span_encoder import PieceRange
-from slice_os.ingest.passages import cut_passages
+from slice_os.ingest.passages import align_document, cut_passages
 
 RESULT = Path(__file__).parent / "results" / "engines.json"
 BATCH = 16
@@ -37,7 +37,7 @@ def passages(data: Path, encoder: SpanEncoder, count: int) -> list[str]:
         lines = write_contracts(data, Path(folder)).read_text(encoding="utf-8").splitlines()
     for line in lines:
         document = Document(**json.loads(line))
-        ranges = cut_passages(document, encoder.align(document.text))
+        ranges = cut_passages(document, *align_document(document, encoder))
         found += [document.text[part.start : part.end] for part in ranges]
         if len(found) >= 2 * count:
             break

@@ -76,7 +76,7 @@ def live_heap(client: OpenSearch) -> int:
     """Bytes of live objects in the node's heap."""
     ((_, node),) = client.nodes.info(metric="process,jvm")["nodes"].items()
     jcmd = Path(f"/proc/{node['process']['id']}/exe").resolve().with_name("jcmd")
-    command = [jcmd, str(node["process"]["id"]), "GC.class_histogram"]
+    command = [str(jcmd), str(node["process"]["id"]), "GC.class_histogram"]
     answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return int(re.findall(r"^Total\s+\d+\s+(\d+)", answer, flags=re.MULTILINE)[-1])
 

@@ -127,7 +127,9 @@ class Bench:
             "bytes_per_token": round(stats["store"]["size_in_bytes"] / self.tokens),
         }
 
-    def index_of_ours(self, name: str, options: IndexOptions) -> tuple[OpenSearchStore, Any]:
+    def index_of_ours(
+        self, name: str, options: IndexOptions
+    ) -> tuple[OpenSearchStore, dict[str, Any]]:
         """An index as slice-os makes it."""
         corpus = Corpus(f"{self.url}/{name}", self.encoder, index=options)
         began = time.perf_counter()
@@ -141,7 +143,7 @@ class Bench:
 
     def plain_index(
         self, name: str, properties: dict[str, Any], extra: Callable[[Any], dict[str, Any]]
-    ) -> Any:
+    ) -> dict[str, Any]:
         """An index of passages with one more field."""
         shared = {
             "doc_id": {"type": "keyword"},
@@ -196,7 +198,7 @@ def all_spans(bench: Bench, truth: list[set[Place]]) -> dict[str, Any]:
 
     def search(number: int) -> list[Place]:
         vector = bench.queries[number].phrases.vectors[0]
-        body = searches.dense(vector, store.settings, {}, 100) | {"size": TOP}
+        body = searches.dense(vector, store.settings, (), 100) | {"size": TOP}
         return places(bench.client.search(index=store.handle.name, body=body))
 
     return row | {"knn": asked(search, truth)}

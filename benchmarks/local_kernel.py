@@ -49,6 +49,7 @@ def build(folder: Path, data: Path, encoder: SpanEncoder, tokens: int) -> LocalS
     with Corpus(folder / "real", encoder) as corpus:
         corpus.ingest([contracts, dialogues])
         store = corpus.store
+        assert isinstance(store, LocalStore)
         everything = store.rank(make_query(encoder, "any"), 1)
         passages = list(store.load(everything.keys).values())
     large = LocalStore.create(folder / "large", encoder.card, 128)

@@ -19,7 +19,7 @@ from slice_os.corpus import Corpus
 from slice_os.search.run import make_query
 from slice_os.stores.opensearch.schema.indices import force_merge
 from slice_os.stores.opensearch.search import searches
-from slice_os.stores.opensearch.search.listing import hits
+from slice_os.stores.opensearch.search.listing import hits as all_hits
 from slice_os.stores.opensearch.store import OpenSearchStore
 
 DEMO = Path(__file__).parents[1] / "demo"
@@ -59,7 +59,7 @@ def measure(corpus: Corpus, store: OpenSearchStore, phrases: list[str], how: str
                 (vector,) = query.phrases.vectors
                 least = searches.proposal_score(threshold)
                 body = propose(vector, store.settings, query.where, least)
-                there = {hit["_id"] for hit in hits(store.handle, body)}
+                there = {hit["_id"] for hit in all_hits(store.handle, body)}
                 proposed += len(there)
                 those = [key for key, cosine in cosines[phrase] if cosine >= threshold]
                 wanted += len(those)
@@ -81,7 +81,7 @@ def _ids(store: OpenSearchStore) -> dict[tuple[str, int], str]:
     }
     return {
         (hit["_source"]["doc_id"], hit["_source"]["start"]): hit["_id"]
-        for hit in hits(store.handle, body)
+        for hit in all_hits(store.handle, body)
     }
 
 

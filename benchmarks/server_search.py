@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def count_bytes() -> None:
 def as_before() -> Iterator[None]:
     """Searches as they were up to schema 1."""
     kept = searches.PLACES, searches.id_of
-    searches.PLACES = {"_source": False}
+    searches.PLACES = {"_source": False}  # type: ignore[dict-item]
     searches.id_of = lambda hit: hit["_id"]
     try:
         yield
@@ -102,7 +103,7 @@ class Searcher:
         """The best passages."""
         if self.way == "knn":
             query = make_query(self.encoder, phrase)
-            body = searches.dense(query.phrases.vectors[0], self.store.settings, {}, 100)
+            body = searches.dense(query.phrases.vectors[0], self.store.settings, (), 100)
             self.store.handle.client.search(index=self.store.handle.name, body=body)
             return None
         if self.way == "before":
@@ -181,7 +182,7 @@ def main() -> None:
         for phrase in phrases[:3]:
             searcher.search(phrase, "convex")
         before = received
-        row: dict[str, Any] = times(lambda p, s=searcher: s.search(p, "convex"), phrases)
+        row: dict[str, Any] = {**times(partial(searcher.search, fusion="convex"), phrases)}
         row["bytes"] = round((received - before) / len(phrases))
         for fusion in FUSIONS if way != "knn" else ():
             found = [searcher.search(phrase, fusion) for phrase in phrases]

@@ -145,7 +145,7 @@ def kill_and_restart(store: Path, folder: Path) -> dict[str, Any]:
         there: set[int] = set()
         after: int | None = 0
         while after is not None:
-            query = {"topic": "t", "after": after, "limit": 1_000}
+            query: dict[str, str | int] = {"topic": "t", "after": after, "limit": 1_000}
             page = httpx.get(f"{server.address}/labels", params=query, timeout=60).json()
             there |= {label["start"] for label in page["labels"]}
             after = page["next"]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from threading import local
 from typing import Any
@@ -27,13 +27,14 @@ from slice_os.search.hit_builder import HitBuilder
 from slice_os.spans.choice import PassageScorer
 from slice_os.stores.local import snapshot
 from slice_os.stores.local.snapshot import Snapshot
+from slice_os.threads import on_all_cores
 from slice_os.verifier import cross_encoder
 from slice_os.verifier.cross_encoder import ClaimInputs
 from slice_os.verifier.registry import find_verifier
 from slice_os.verifier.wording import verifier as wording
 from slice_os.verifier.wording.reading import ClaimReader
 
-STAGES = {
+STAGES: dict[str, list[tuple[Any, str]]] = {
     "encoding the phrase": [(SpanEncoder, "encode_phrases"), (TokenModel, "run")],
     "BM25": [(Snapshot, "_bm25")],
     "checksums": [(Snapshot, "_check")],
@@ -81,8 +82,11 @@ def main() -> None:
     for stage, places in STAGES.items():
         for place, name in places:
             setattr(place, name, counted(stage, getattr(place, name)))
-    on_all_cores = snapshot.on_all_cores
-    snapshot.on_all_cores = lambda work, parts: on_all_cores(counted("cosines", work), parts)
+
+    def on_cores(work: Callable[[Any], None], parts: Iterable[Any]) -> None:
+        on_all_cores(counted("cosines", work), parts)
+
+    setattr(snapshot, "on_all_cores", on_cores)  # noqa: B010
     columns = {name: profile(Path(chosen.store), phrases, *each) for name, each in SETTINGS.items()}
     print("| ms a phrase |", " | ".join(columns), "|")
     print("|---|", "---:|" * len(columns))

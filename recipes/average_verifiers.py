@@ -14,7 +14,8 @@ import shutil
 from pathlib import Path
 
 from safetensors.torch import load_file, save_file
-from verifier_parts.exporting import export_verifier
+
+from recipes.verifier_parts.exporting import export_verifier
 
 FILES = ("model.safetensors", "weights.safetensors")
 

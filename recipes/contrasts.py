@@ -12,8 +12,8 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-from verifier_parts.builder import build_rows
-from verifier_parts.contrast_rows import write_rows
+from recipes.verifier_parts.builder import build_rows
+from recipes.verifier_parts.contrast_rows import write_rows
 
 
 def main() -> None:

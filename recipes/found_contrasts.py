@@ -24,7 +24,7 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from verifier_parts.contrast_rows import (
+from recipes.verifier_parts.contrast_rows import (
     ContrastRow,
     by_phrase,
     claim_row,
@@ -32,8 +32,7 @@ from verifier_parts.contrast_rows import (
     sampled_rows,
     write_rows,
 )
-from verifier_parts.read_hits import searched_texts
-
+from recipes.verifier_parts.read_hits import searched_texts
 from slice_os import Corpus, Document, Hit, SpanEncoder
 from slice_os.query.options import SearchOptions
 from slice_os.search.run import make_query, search

@@ -22,19 +22,18 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from verifier_parts.builder import HASHES
-from verifier_parts.contrast_rows import (
+from recipes.verifier_parts.builder import HASHES
+from recipes.verifier_parts.contrast_rows import (
     ContrastRow,
     by_phrase,
     read_rows,
     sampled_rows,
     write_rows,
 )
-from verifier_parts.frames import Statement
-from verifier_parts.placed_rows import placed_rows, ragged
-from verifier_parts.read_hits import labelled_rows
-from verifier_parts.written import WRITTEN, written_rows
-
+from recipes.verifier_parts.frames import Statement
+from recipes.verifier_parts.placed_rows import placed_rows, ragged
+from recipes.verifier_parts.read_hits import labelled_rows
+from recipes.verifier_parts.written import WRITTEN, written_rows
 from slice_os.datasets.decontamination import read_hashes, sentence_hash
 from slice_os.training.record_types import Passage
 
@@ -73,8 +72,8 @@ def other_words(rows: Sequence[ContrastRow], rng: Random) -> Iterator[ContrastRo
     for phrase in by_phrase(rows):
         for other in rng.sample(rows, OTHERS):
             if other.phrase != phrase:
-                labels = {"says": False, "kind": "random", "source": "written-other"}
-                yield replace(other, phrase=phrase, against=None, **labels)
+                wrong = replace(other, says=False, kind="random", source="written-other")
+                yield replace(wrong, phrase=phrase, against=None)
 
 
 def main() -> None:

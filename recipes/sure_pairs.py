@@ -14,7 +14,7 @@ import csv
 from pathlib import Path
 from random import Random
 
-from verifier_parts.contrast_rows import HELD, ContrastRow, read_rows
+from recipes.verifier_parts.contrast_rows import HELD, ContrastRow, read_rows
 
 KINDS = ("paraphrase", "intent", "near")
 SURE, LONGEST = 0.9, 25

@@ -17,15 +17,14 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from found_contrasts import TEXTS, hit_row, hits_of, passages, phrases
-from verifier_parts.contrast_rows import (
+from recipes.found_contrasts import TEXTS, hit_row, hits_of, passages, phrases
+from recipes.verifier_parts.contrast_rows import (
     ContrastRow,
     by_phrase,
     first_rows,
     read_rows,
     write_rows,
 )
-
 from slice_os import Document, SpanEncoder
 from slice_os.verifier.claims import claim_in
 from slice_os.verifier.cross_encoder import CrossEncoderVerifier
@@ -41,8 +40,8 @@ def unread(
 ) -> Iterator[ContrastRow]:
     """Hits over texts of each kind in turn; their ``says`` is not known yet."""
     texts = passages(data)
-    for kind in texts.values():
-        rng.shuffle(kind)
+    for those in texts.values():
+        rng.shuffle(those)
     found, made = iter(some), 0
     while made < count:
         for kind in [*texts]:

@@ -4,7 +4,7 @@
     python recipes/verifier.py RECIPE contrasts.jsonl OUT [--model FOLDER]
 
 RECIPE is recipes/verifiers/slice-verify.toml. OUT/torch has the weights and the log, OUT/verifier
-the verifier. Needs pip install 'slice-os[export,train]'.
+the verifier. Needs pip install -e '.[export,train]'.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from verifier_parts.contrast_rows import read_rows
-from verifier_parts.exporting import export_verifier
-from verifier_parts.training import read_recipe, train_verifier
-
+from recipes.verifier_parts.contrast_rows import read_rows
+from recipes.verifier_parts.exporting import export_verifier
+from recipes.verifier_parts.training import read_recipe, train_verifier
 from slice_os.training.progress import Tick
 
 

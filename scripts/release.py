@@ -38,11 +38,13 @@ def write_sbom(folder: Path) -> None:
     wheel, environment = build("wheel", ROOT, folder / "plain"), folder / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     python = environment / "bin" / "python"
-    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-compile"]
-    subprocess.run([*pip, "--constraint", ROOT / "requirements.lock", wheel], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(python)]
+    pins = ["--constraint", str(ROOT / "requirements.lock")]
+    install = [*pip, "install", "--quiet", "--no-compile", *pins, str(wheel)]
+    subprocess.run(install, check=True)
     tool = [sys.executable, "-m", "cyclonedx_py", "environment", "--output-reproducible"]
-    about = ["--pyproject", ROOT / "pyproject.toml", "--mc-type", "library"]
-    subprocess.run([*tool, *about, "--output-file", SBOM, python], check=True)
+    about = ["--pyproject", str(ROOT / "pyproject.toml"), "--mc-type", "library"]
+    subprocess.run([*tool, *about, "--output-file", str(SBOM), str(python)], check=True)
     bill = json.loads(SBOM.read_text("utf-8"))
     for weights in sorted(MODELS.glob("*/model.onnx")):
         name = weights.parent.name
