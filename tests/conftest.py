@@ -8,6 +8,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 
 # Workers side by side must not each take all cores; read when torch and NumPy are loaded.
@@ -26,6 +27,8 @@ from .command_line import Outcome, Run
 
 DEMO = Path(__file__).parents[1] / "demo"
 MOST_CPU_SECONDS = 5.0
+# What a worker starts for itself: all tests with one of these run on the same worker.
+STARTED = {"tight_node", "scriptless_node", "two_nodes", "node"}
 
 # A busy machine must not fail a test.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -81,17 +84,27 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what needs a node or a browser by its fixtures; each worker begins with slow tests."""
+    """Mark what needs a node or a browser by its fixtures; each worker begins with slow tests.
+
+    Tests that share a node of their own run on one worker.
+    """
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
-    slow = [item for item in items if item.get_closest_marker("slow")]
-    rest = [item for item in items if not item.get_closest_marker("slow")]
-    share = -(-len(rest) // workers)
     if workers > 1:
-        items[:] = [
-            item
-            for number in range(workers)
-            for item in (*slow[number::workers], *rest[number * share : (number + 1) * share])
-        ]
+        groups: dict[str, list[pytest.Item]] = {}
+        rest = []
+        for item in items:
+            started = STARTED.intersection(getattr(item, "fixturenames", ()))
+            if started or item.get_closest_marker("slow"):
+                groups.setdefault(min(started, default=item.nodeid), []).append(item)
+            else:
+                rest.append(item)
+        shares: list[list[pytest.Item]] = [[] for _ in range(workers)]
+        for group in groups.values():
+            min(shares, key=len).extend(group)
+        size, others = -(-len(items) // workers), iter(rest)
+        for share in shares:
+            share.extend(islice(others, size - len(share)))
+        items[:] = chain(*shares, others)
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         if fixtures & {"opensearch_runtime", "opensearch_url"}:

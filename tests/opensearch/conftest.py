@@ -131,6 +131,29 @@ def tight_node(
     shutil.rmtree(home)
 
 
+@pytest.fixture(scope="session")
+def scriptless_node(
+    opensearch_runtime: Runtime, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Node]:
+    """A node that runs no scripts."""
+    home = tmp_path_factory.mktemp("scriptless-node")
+    settings = {"script.allowed_types": "none"}
+    with Node(opensearch_runtime, home, heap="512m", settings=settings) as node:
+        yield node
+    shutil.rmtree(home)
+
+
+@pytest.fixture(scope="session")
+def two_nodes(
+    opensearch_runtime: Runtime, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Cluster]:
+    """Two nodes; tests may stop the second, if they start it again."""
+    home = tmp_path_factory.mktemp("two-nodes")
+    with Cluster(opensearch_runtime, home, 2) as cluster:
+        yield cluster
+    shutil.rmtree(home)
+
+
 @pytest.fixture
 def start_cluster(opensearch_runtime: Runtime, tmp_path: Path) -> Iterator[Callable[..., Cluster]]:
     """Starts several nodes: ``start_cluster(2, settings={...})``."""

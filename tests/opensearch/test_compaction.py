@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -91,24 +90,23 @@ def test_a_first_load_leaves_no_second_copies(
 @pytest.mark.slow
 def test_replicas_are_complete(
     any_size: None,
-    start_cluster: Callable[..., Cluster],
+    two_nodes: Cluster,
     encoder: SpanEncoder,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """One that is made later, and one that was away while others were merged."""
-    cluster = start_cluster(2)
-    location = f"{cluster.urls[0]}/calls"
+    location = f"{two_nodes.urls[0]}/compaction"
     with (
-        OpenSearch(cluster.urls[0], timeout=60) as client,
+        OpenSearch(two_nodes.urls[0], timeout=60) as client,
         Corpus(location, encoder, index=PLAIN) as corpus,
     ):
         corpus.add(dialogues(STEP))
-        index = concrete(client, "calls")
+        index = concrete(client, "compaction")
         client.indices.put_settings(index=index, body={"index": {"number_of_replicas": 1}})
         assert_complete(client, index, corpus.info().passages)
 
-        cluster.nodes[1].stop()
+        two_nodes.nodes[1].stop()
         client.cluster.health(index=index, wait_for_status="yellow", request_timeout=60)
         with caplog.at_level(logging.WARNING, logger="slice_os"), monkeypatch.context() as patch:
             patch.setattr(copies, "WAIT_SECONDS", 5.0)
@@ -116,7 +114,7 @@ def test_replicas_are_complete(
         assert "a replica may still ask for what was loaded" in caplog.text
         merge: dict[str, Any] = {"max_num_segments": 1, "request_timeout": 60}
         client.indices.forcemerge(index=index, **merge)
-        cluster.nodes[1].start()
+        two_nodes.nodes[1].start()
         assert_complete(client, index, corpus.info().passages)
 
         corpus.add(dialogues(6 * STEP)[3 * STEP :])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -15,7 +14,6 @@ from slice_os import doctor as checking
 from slice_os.doctor import store_checks
 
 from .node import Node
-from .runtime import Runtime
 from .support import call_cli, documents
 
 
@@ -53,14 +51,12 @@ def test_a_missing_index_fails(opensearch_url: str, index_name: str) -> None:
 
 @pytest.mark.slow
 def test_scripts_that_are_not_allowed_are_no_failure(
-    opensearch_runtime: Runtime, tmp_path: Path, encoder: SpanEncoder
+    scriptless_node: Node, encoder: SpanEncoder
 ) -> None:
-    settings = {"script.allowed_types": "none"}
-    with Node(opensearch_runtime, tmp_path, heap="512m", settings=settings) as node:
-        location = f"{node.url}/calls"
-        with Corpus(location, encoder) as corpus:
-            corpus.add(documents(2))
-        found = {check.name: check for check in store_checks(location)}
+    location = f"{scriptless_node.url}/doctor"
+    with Corpus(location, encoder) as corpus:
+        corpus.add(documents(2))
+    found = {check.name: check for check in store_checks(location)}
     assert all(check.usable for check in found.values())
     assert found["scripts"].facts["allowed"] is False
     assert "script.allowed_types" in found["scripts"].finding

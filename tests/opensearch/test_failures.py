@@ -47,6 +47,7 @@ def operations(client: OpenSearch, alias: str) -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_a_load_killed_at_any_moment_resumes(
     opensearch: OpenSearch,
     opensearch_url: str,

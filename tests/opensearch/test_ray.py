@@ -24,7 +24,7 @@ pytest.importorskip("ray", reason="needs the extra 'ray'")
 from slice_os.ingest.ray_data import EncodeDocuments, IndexSink
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture
 def workers() -> Iterator[None]:
     """Ray with two workers."""
     with ray_workers(processors=2):
@@ -32,7 +32,9 @@ def workers() -> Iterator[None]:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_a_load_with_killed_workers_equals_one_process_and_excludes_others(
+    workers: None,
     opensearch: OpenSearch,
     opensearch_url: str,
     index_name: str,

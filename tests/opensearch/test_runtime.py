@@ -38,6 +38,7 @@ def needs_jdk() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.usefixtures("needs_jdk")
 def test_skips_without_maven(tmp_path: Path) -> None:
     output = run_without_maven(tmp_path)
@@ -46,6 +47,7 @@ def test_skips_without_maven(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.usefixtures("needs_jdk")
 def test_fails_without_maven_under_ci(tmp_path: Path) -> None:
     output = run_without_maven(tmp_path, CI="true")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +25,6 @@ from slice_os.stores.opensearch.search.scripted import ScriptEngine
 from slice_os.text.documents import Extent, Segment
 
 from .node import Node
-from .runtime import Runtime
 from .texts import dialogues, index_of
 
 pytestmark = pytest.mark.version
@@ -313,19 +311,14 @@ def test_many_phrases_are_one_pass_here(
 
 @pytest.mark.slow
 def test_a_server_that_may_not_run_scripts(
-    opensearch_runtime: Runtime,
+    scriptless_node: Node,
     encoder: SpanEncoder,
-    tmp_path: Path,
     calls: Corpus,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """One line says once what is slower, and how to allow it; results are the same."""
-    refused = {"script.allowed_types": "none"}
-    name = f"test-{uuid.uuid4().hex[:12]}"
-    with (
-        Node(opensearch_runtime, tmp_path, heap="512m", settings=refused) as node,
-        Corpus(f"{node.url}/{name}", encoder, index=IndexOptions(replicas=0)) as corpus,
-    ):
+    location = f"{scriptless_node.url}/scoring"
+    with Corpus(location, encoder, index=IndexOptions(replicas=0)) as corpus:
         corpus.add(dialogues(COUNT))
         with caplog.at_level(logging.WARNING, "slice_os"):
             found = [corpus.search(PHRASES[0], fusion=fusion) for fusion in FUSIONS]

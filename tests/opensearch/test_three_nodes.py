@@ -17,6 +17,7 @@ from .support import documents
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_workers_and_nodes_that_are_killed_change_no_answer(
     start_cluster: Callable[..., Cluster],
     opensearch_url: str,

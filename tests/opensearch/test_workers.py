@@ -57,6 +57,7 @@ def leases(client: OpenSearch, index: str) -> set[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_four_workers_of_which_two_are_killed_equal_one(
     opensearch: OpenSearch,
     opensearch_url: str,

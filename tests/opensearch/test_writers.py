@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable
 
 import pytest
 from opensearchpy import OpenSearch
@@ -151,17 +150,15 @@ def test_a_writer_that_seemed_dead_stops(
 
 
 @pytest.mark.slow
-def test_replicas_during_and_after_the_first_load(
-    start_cluster: Callable[..., Cluster], encoder: SpanEncoder
-) -> None:
-    cluster = start_cluster(2)
+def test_replicas_during_and_after_the_first_load(two_nodes: Cluster, encoder: SpanEncoder) -> None:
+    first, second = two_nodes.urls
     with (
-        OpenSearch(cluster.urls[0], timeout=60) as client,
-        Corpus(f"{cluster.urls[0]}/calls", encoder) as corpus,
-        Corpus(f"{cluster.urls[1]}/calls", encoder) as beside,
+        OpenSearch(first, timeout=60) as client,
+        Corpus(f"{first}/writers", encoder) as corpus,
+        Corpus(f"{second}/writers", encoder) as beside,
     ):
-        OpenSearchStore.create(client, "calls", encoder)
-        index = concrete(client, "calls")
+        OpenSearchStore.create(client, "writers", encoder)
+        index = concrete(client, "writers")
         with corpus.store.writer() as writer:
             assert live_settings(client, index) == ("-1", "0")
             for part in encode_documents(documents(10), encoder):
@@ -176,12 +173,12 @@ def test_replicas_during_and_after_the_first_load(
                 writer.write(part)
         before = [hit.doc_id for hit in beside.search("cancel my order", top_k=20)]
         assert len(before) == 12
-        cluster.nodes[1].stop()
+        two_nodes.nodes[1].stop()
         client.cluster.health(index=index, wait_for_nodes="1", timeout=60)
         assert [hit.doc_id for hit in corpus.search("cancel my order", top_k=20)] == before
         corpus.add(documents(13))
         assert corpus.info().documents == 13
-        cluster.nodes[1].start()
+        two_nodes.nodes[1].start()
         health = client.cluster.health(index=index, wait_for_status="green", timeout=60)
         assert health["status"] == "green"
         found = beside.search("cancel my order", top_k=20)
