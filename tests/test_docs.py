@@ -319,6 +319,7 @@ def test_the_tutorial_runs(folder: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_the_examples_of_frameworks_answer(folder: Path) -> None:
     for name in ("langchain_core", "haystack", "llama_index.core", "spacy"):
         pytest.importorskip(name, reason=f"{name} is not installed; `make test` installs it")

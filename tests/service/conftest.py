@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,9 +103,11 @@ class Server:
 
 
 @contextmanager
-def served(*arguments: str, environment: Mapping[str, str] = {}) -> Iterator[Server]:
+def served(
+    *arguments: str, environment: Mapping[str, str] = {}, command: Sequence[str] = COMMAND
+) -> Iterator[Server]:
     """``slice-os serve`` with these arguments and variables, on a free port."""
-    command = [*COMMAND, "serve", "--port", "0", *arguments]
+    command = [*command, "serve", "--port", "0", *arguments]
     variables = {**ENVIRONMENT, **environment}
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=variables)
     assert process.stderr is not None

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import random
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -171,8 +172,13 @@ def test_a_folder_without_a_store_is_told_before_anything_is_served(
 @pytest.mark.slow
 def test_the_demo_needs_nothing_else(tmp_path: Path) -> None:
     variables = {"XDG_CACHE_HOME": str(tmp_path)}
+    # Of the documents of the sample every tenth, which is made sooner.
+    fewer = (
+        "from slice_os.service import demo; demo.SAMPLE_STEP *= 10; from slice_os.cli import main"
+    )
+    command = [sys.executable, "-c", f"{fewer}; main()"]
     for _ in range(2):  # made, then found
-        with served("--demo", environment=variables) as server:
+        with served("--demo", environment=variables, command=command) as server:
             body = {"phrases": "my phone screen is broken", "top_k": 3}
             answer = httpx.post(f"{server.address}/search", json=body, timeout=120).json()
             assert "my phone screen is broken" in answer["hits"][0]["text"]
