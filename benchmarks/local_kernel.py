@@ -16,9 +16,9 @@ import json
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from itertools import chain
+from itertools import count
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,7 @@ def build(folder: Path, data: Path, encoder: SpanEncoder, tokens: int) -> LocalS
         passages = list(store.load(everything.keys).values())
     large = LocalStore.create(folder / "large", encoder.card, 128)
     shuffle = np.random.default_rng(SEED).permutation
-    order: Iterator[int] = chain.from_iterable(iter(lambda: shuffle(len(passages)), None))
+    order = (int(at) for _ in count() for at in shuffle(len(passages)))
     stored = number = 0
     with large.writer() as writer:
         while stored < tokens:

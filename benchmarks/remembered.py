@@ -9,6 +9,7 @@ memory that labels take while they are read. Prints megabytes.
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import gc
 import json
@@ -24,7 +25,7 @@ from slice_os.topics.labels import Label
 from slice_os.verifier.bundled import BundledVerifier
 from slice_os.verifier.claims import claim_in
 
-PHRASES, CLAIMS, LABELS = 1_700, 6, 8_000
+CLAIMS, LABELS = 6, 8_000
 DIALOGUES = Path(__file__).parents[1] / "demo" / "dialogues.jsonl"
 
 
@@ -36,11 +37,14 @@ def resident() -> float:
 
 def main() -> None:
     """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--phrases", type=int, default=1_700)
+    phrases = parser.parse_args().phrases
     with DIALOGUES.open(encoding="utf-8") as stream:
         said = [turn["text"] for line in stream for turn in json.loads(line)["text"]]
     turns = list(filter(str.strip, said))
     chosen, verifier = random.Random(0), BundledVerifier(SpanEncoder(threads=2))
-    for begin, end in ((0, 1), (1, PHRASES), (PHRASES, 2 * PHRASES)):
+    for begin, end in ((0, 1), (1, phrases), (phrases, 2 * phrases)):
         for number in range(begin, end):
             texts = chosen.sample(turns, CLAIMS)
             phrase = f"I want to cancel my order {number}"

@@ -46,7 +46,7 @@ STAGES: dict[str, list[tuple[Any, str]]] = {
     "claims": [(refinement, "claim_of")],
     "wording: words and vectors": [(ClaimReader, "read")],
     "wording: comparison": [(wording, "compare_wording")],
-    "wording: probability": [(wording.WordingVerifier, "compare")],
+    "wording: probability": [(wording.WordingVerifier, "check")],
     "network: word pieces": [(ClaimInputs, "row")],
     "network": [(cross_encoder.CrossEncoderVerifier, "_run")],
 }

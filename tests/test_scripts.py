@@ -1,0 +1,146 @@
+"""Benchmarks and recipes run at their smallest, over a small part of the data."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from slice_os import Corpus, SpanEncoder
+
+from .conftest import DEMO
+
+REPOSITORY = Path(__file__).parents[1]
+DATA = REPOSITORY.parent / "shared" / "data"
+# Of these files the first lines are enough.
+LINES = {
+    "cuad/cuad_spans.half.jsonl.gz": 4,
+    "sgd-dialogues/train.jsonl.gz": 40,
+    "sgd-dialogues/dev.jsonl.gz": 60,
+    "multidogo/turn_level.jsonl.gz": 3_000,
+    "qmsum/val.jsonl.gz": 1,
+    "qmsum/train.jsonl.gz": 2,
+}
+CONTRACTS = 3
+# What else a script needs to be installed.
+SCRIPTS = [
+    ("benchmarks/blind_hits.py --data {data} --kind reviews --verifier wording",),
+    ("benchmarks/calibration_set.py --data {data} --out calibration",),
+    ("benchmarks/checksums.py --store {store} --rounds 1",),
+    ("benchmarks/engines.py --data {data} --texts 16 --rounds 2", "sentence_transformers"),
+    ("benchmarks/estimated_recall.py --data {data} --size 20 --seeds 1",),
+    ("benchmarks/exactness.py --data {data} --pairs 9 --contracts 1",),
+    ("benchmarks/fusion.py --data {data}/qmsum/val.jsonl.gz --limit 1", "ir_measures"),
+    ("benchmarks/hit_latency.py {store} --rounds 1",),
+    ("benchmarks/house.py",),
+    ("benchmarks/ingest_memory.py --data {data} --megabytes 0.1",),
+    ("benchmarks/local_kernel.py --data {data} --tokens 9000 --rounds 1",),
+    ("benchmarks/natural_hits.py reviews benchmarks/natural/reviews.txt --data {data}",),
+    ("benchmarks/opposites.py --encoder default",),
+    ("benchmarks/original_pages.py", "pypdfium2"),
+    ("benchmarks/reader_agreement.py",),
+    ("benchmarks/remembered.py --phrases 9",),
+    ("benchmarks/service_load.py --store {store} --clients 2 --requests 1", "fastapi"),
+    ("benchmarks/span_policies.py --store {store} --corpus contracts --data {data} --passages 20",),
+    ("benchmarks/topic_labels.py --data {data} --every 70",),
+    ("benchmarks/topics_pass.py --store {store} --data {data} --topics 1 --phrases 3",),
+    ("benchmarks/verify_latency.py --store {store} --phrases 1",),
+    ("benchmarks/verify_profile.py --store {store} --phrases 1",),
+    ("recipes/border_scores.py {data}",),
+    ("recipes/evaluation_hashes.py {data}",),
+    ("recipes/hard_negatives.py {pairs} triples.jsonl --negatives 1",),
+    ("recipes/found_contrasts.py {data} {contrasts} found.jsonl --hits 40 --kept 200",),
+]
+
+pytestmark = [pytest.mark.slow, pytest.mark.release]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what scripts write to, beside links to the rest of the checkout."""
+    place = tmp_path_factory.mktemp("scripts")
+    for path in REPOSITORY.iterdir():
+        if path.name in ("benchmarks", "docs"):
+            shutil.copytree(path, place / path.name)
+        elif not path.name.startswith("."):
+            (place / path.name).symlink_to(path)
+    return place
+
+
+def run_script(line: str, place: Path) -> None:
+    """Run a script in a place; it must end well."""
+    variables = os.environ | {"PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run(
+        [sys.executable, *line.split()], cwd=place, env=variables, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout[-2_000:] + done.stderr[-5_000:]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data sets, some of them cut short."""
+    if not DATA.is_dir():
+        pytest.skip(f"needs the data sets in {DATA}; docs/data.md says where to get them")
+    data = tmp_path_factory.mktemp("data")
+    for path in filter(Path.is_file, DATA.rglob("*")):
+        link = data / path.relative_to(DATA)
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(path)
+    for name, count in LINES.items():
+        with gzip.open(DATA / name) as stream:
+            (data / name).unlink()
+            (data / name).write_bytes(gzip.compress(b"".join(islice(stream, count))))
+    path = data / "contract-nli" / "dev.json.gz"
+    content = json.loads(gzip.decompress(path.read_bytes()))
+    content["documents"] = content["documents"][:CONTRACTS]
+    path.unlink()
+    path.write_bytes(gzip.compress(json.dumps(content).encode()))
+    return data
+
+
+@pytest.fixture(scope="module")
+def store(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of some of the demo documents."""
+    folder = tmp_path_factory.mktemp("store")
+    dialogues = folder / "dialogues.jsonl"
+    with (DEMO / "dialogues.jsonl").open("rb") as stream:
+        dialogues.write_bytes(b"".join(islice(stream, 30)))
+    with Corpus(folder / "some.slice", encoder) as corpus:
+        corpus.ingest([*sorted((DEMO / "contracts").glob("*.txt"))[:2], dialogues])
+    return folder / "some.slice"
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pairs of a query and its answer."""
+    path = tmp_path_factory.mktemp("pairs") / "pairs.jsonl"
+    texts = [("my card is gone", "I lost my card."), ("end my plan", "Please cancel my plan.")]
+    rows = (json.dumps({"first": first, "second": second}) for first, second in texts)
+    path.write_text("\n".join(rows), "utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def contrasts(place: Path, data: Path) -> Path:
+    """What the recipe for contrasts makes."""
+    run_script(f"recipes/contrasts.py {data} contrasts.jsonl --rows 300", place)
+    return place / "contrasts.jsonl"
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script[0].split()[0])
+def test_a_script_runs(
+    script: tuple[str, ...], place: Path, request: pytest.FixtureRequest
+) -> None:
+    line, *needs = script
+    for module in needs:
+        pytest.importorskip(module, reason=f"{module} is not installed")
+    names = re.findall(r"\{(\w+)\}", line)
+    run_script(line.format(**{name: request.getfixturevalue(name) for name in names}), place)
