@@ -1,10 +1,13 @@
 // Hides from a program what its processor has beyond AVX2, at full speed: the instruction CPUID
 // faults, and is answered without AVX-512, VNNI and AMX. For Linux on Intel, where /proc/cpuinfo
-// lists cpuid_fault; benchmarks/processors.py compiles and preloads it.
+// lists cpuid_fault; benchmarks/processors.py compiles and preloads it. Programs but Python stay as
+// they are, since some have a use of their own for faults.
 #define _GNU_SOURCE
 #include <asm/prctl.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -34,6 +37,7 @@ static void answer(int number, siginfo_t *info, void *context) {
 }
 
 __attribute__((constructor)) static void hide(void) {
+    if (strncmp(program_invocation_short_name, "python", 6) != 0) return;
     struct sigaction action = {.sa_sigaction = answer, .sa_flags = SA_SIGINFO | SA_NODEFER};
     sigaction(SIGSEGV, &action, 0);
     syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0);
