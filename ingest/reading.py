@@ -16,7 +16,7 @@ from slice_os.errors import InputError
 from slice_os.ingest.apart import POSSIBLE, read_apart
 from slice_os.ingest.formats import format_by, format_that_begins, reader_named
 from slice_os.ingest.readers import BadRecord, PackedFile, ReadOptions
-from slice_os.ingest.readers.archives import DAMAGED, damaged
+from slice_os.ingest.readers.archives import DAMAGED, Unpacked, damaged
 from slice_os.ingest.readers.decoding import peek
 from slice_os.ingest.readers.reader import (
     DocumentStream,
@@ -69,8 +69,8 @@ def read_stream(
     is_own = own and head.startswith(own)
     known = format_name if is_own else format_that_begins(head) or format_name
     # What is packed by itself, such as standard input, may be named by what it unpacks to.
-    unpacked = format_name if known != format_name else None
-    for found in _read(source, known, whole, options, unpacked, 0):
+    named = format_name if known != format_name else None
+    for found in _read(source, known, whole, options, named, Unpacked(), 0):
         if isinstance(found, Document):
             yield replace(found, source=source, language=options.language)
         else:
@@ -103,7 +103,8 @@ def _read(
     format_name: str,
     stream: IO[bytes],
     options: ReadOptions,
-    unpacked: str | None,
+    named: str | None,
+    unpacked: Unpacked,
     depth: int,
 ) -> DocumentStream:
     """The documents of a file; a file without any record or file in it is skipped."""
@@ -116,15 +117,17 @@ def _read(
         try:
             if depth == _MOST_DEEP:
                 raise InputError("an archive within an archive within another; unpack it first")
-            head, whole = _peeked(found.stream)
-            alone = unpacked if found.source == source else None
+            head, whole = _peeked(unpacked.bounded(found.stream))
+            alone = named if found.source == source else None
             if known := found.format or format_by(found.path, head) or alone:
-                yield from _read(found.source, known, whole, options, alone, depth + 1)
+                yield from _read(found.source, known, whole, options, alone, unpacked, depth + 1)
             else:
                 kind = extension_of(found.path)
                 yield skipped(found.source, "no reader has such files", kind, source)
         except (InputError, *DAMAGED) as error:
             yield damaged(found.source, error)
+        if unpacked.is_too_much:
+            return
     if nothing:
         yield skipped(source, "nothing in it", f"{extension_of(source)} with nothing in it")
 

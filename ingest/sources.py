@@ -21,6 +21,9 @@ STDIN = "-"
 PIPED = "stdin"
 DEFAULT_FORMAT = "text"
 _MOST_KINDS = 10
+_LEADS_OUT = "link that leads out of the folder"
+# Streams that this process was given, such as those that a shell names in place of a command.
+_GIVEN = ("/dev/fd/", "/dev/std", "/proc/self/fd/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,7 @@ class Sources:
     name: str | None
     _id_prefix: str
     _store_folder: str | None
+    _follow_links: bool
     skipped: Counter[str] = field(default_factory=Counter)
     names: dict[str, str] = field(default_factory=dict)
 
@@ -88,7 +92,7 @@ class Sources:
             if argument == STDIN:
                 yield self._stream(None, self._read_as or DEFAULT_FORMAT)
                 continue
-            for entry in _expand(argument, self._read_as, self._store_folder):
+            for entry in _expand(argument, self._read_as, self._store_folder, self._follow_links):
                 ids = _utf8(os.path.relpath(entry.path, entry.below))
                 real = real_path(entry.path)
                 name = f"{self.name}/{ids}" if self.name else real
@@ -98,6 +102,9 @@ class Sources:
                         f"{real}: {first} is {name}, too; ingest them one after the other, "
                         "each with a --source of its own"
                     )
+                if entry.kind == _LEADS_OUT:
+                    self.skipped[entry.kind] += self._part.holds(ids)
+                    continue  # an argument may name the file itself
                 if real in seen or not self._part.holds(ids):
                     continue
                 seen.add(real)
@@ -131,20 +138,22 @@ def find_sources(
     name: str | None = None,
     id_prefix: str = "",
     store_folder: Path | None = None,
+    follow_links: bool = False,
 ) -> Sources:
     """The files that PATH arguments name, each once, found while iterating.
 
     The arguments keep their order; the files of a folder or pattern are sorted by name.
-    Folders are searched at every depth, without following links to folders. A file or folder
-    that cannot be read is among the sources, so that reading it reports why. Special files, links
-    to folders and files of an unknown extension are skipped and counted, unless an argument names
-    them; hidden files are skipped.
+    Folders are searched at every depth, without following links to folders, nor links to files
+    outside, unless ``follow_links``. A file or folder that cannot be read is among the sources, so
+    that reading it reports why. Special files, such links and files of an unknown extension are
+    skipped and counted, unless an argument names them; hidden files are skipped.
 
     Arguments are those of `Corpus.ingest`; a part is by the paths below the arguments, and may be
     empty. The folder of the store is not searched.
 
-    Raises an `InputError` on a path with nothing to read, an unknown format or extension, a part
-    of standard input, or a name that cannot be one.
+    Raises an `InputError` on a path with nothing to read, a pipe, socket or device that no shell
+    has opened, an unknown format or extension, a part of standard input, or a name that cannot be
+    one.
     """
     if read_as is not None:
         reader_named(read_as)
@@ -161,9 +170,9 @@ def find_sources(
         raise InputError(f"-: standard input has no part {part}; ingest files, or do without parts")
     for argument in arguments:
         if argument != STDIN:
-            _check_readable(argument, read_as)
+            _check_readable(argument, read_as, follow_links)
     never = os.path.realpath(store_folder) if store_folder else None
-    return Sources(arguments, read_as, part, name, id_prefix, never)
+    return Sources(arguments, read_as, part, name, id_prefix, never, follow_links)
 
 
 def skipped_line(skipped: Mapping[str, int]) -> str:
@@ -184,9 +193,9 @@ def real_path(path: Path) -> str:
     return _utf8(real)
 
 
-def _check_readable(argument: str, read_as: str | None) -> None:
+def _check_readable(argument: str, read_as: str | None, follow_links: bool) -> None:
     skipped: Counter[str] = Counter()
-    for entry in _expand(argument, read_as, None):
+    for entry in _expand(argument, read_as, None, follow_links):
         if entry.format is not None:
             return
         skipped[entry.kind] += 1
@@ -200,7 +209,9 @@ def _known_formats() -> str:
     return f"known extensions are {extensions}; for others, choose --format {'|'.join(known)}"
 
 
-def _expand(argument: str, read_as: str | None, store_folder: str | None) -> Iterator[_Entry]:
+def _expand(
+    argument: str, read_as: str | None, store_folder: str | None, follow_links: bool
+) -> Iterator[_Entry]:
     path = Path(argument)
     # An empty argument is far more often an unset shell variable than the current folder.
     mode = _mode(path) if argument else None
@@ -212,12 +223,18 @@ def _expand(argument: str, read_as: str | None, store_folder: str | None) -> Ite
             )
         below = _fixed_part(argument)
         for match in map(Path, matches):
-            if match.is_dir():
-                yield from _walk(match, below, read_as, store_folder)
+            if not follow_links and _leads_out(match, below):
+                yield _Entry(match, below, None, _LEADS_OUT)
+            elif match.is_dir():
+                yield from _walk(match, below, read_as, store_folder, follow_links)
             else:
                 yield _entry(match, below, read_as)
     elif stat.S_ISDIR(mode):
-        yield from _walk(path, path, read_as, store_folder)
+        yield from _walk(path, path, read_as, store_folder, follow_links)
+    elif not stat.S_ISREG(mode) and not argument.startswith(_GIVEN):
+        # Nobody may ever write to it, or it may never end.
+        told = f"a pipe, a socket or a device, no file; give - and redirect it: < {argument}"
+        raise InputError(f"{argument}: {told}")
     else:
         known = read_as or format_of(path)
         if known is None:
@@ -226,7 +243,7 @@ def _expand(argument: str, read_as: str | None, store_folder: str | None) -> Ite
 
 
 def _walk(
-    folder: Path, below: Path, read_as: str | None, store_folder: str | None
+    folder: Path, below: Path, read_as: str | None, store_folder: str | None, follow_links: bool
 ) -> Iterator[_Entry]:
     errors: list[OSError] = []
     for root, folders, files in os.walk(folder, onerror=errors.append):
@@ -239,8 +256,13 @@ def _walk(
         for name in sorted(set(seen).difference(folders)):
             yield _Entry(here / name, below, None, "linked folder")
         for name in sorted(files):
-            if not name.startswith("."):
-                yield _entry(here / name, below, read_as)
+            if name.startswith("."):
+                continue
+            path = here / name
+            if not follow_links and path.is_symlink() and _leads_out(path, below):
+                yield _Entry(path, below, None, _LEADS_OUT)
+            else:
+                yield _entry(path, below, read_as)
     for error in errors:
         yield _Entry(Path(os.fsdecode(error.filename)), below, read_as or DEFAULT_FORMAT)
 
@@ -251,6 +273,12 @@ def _entry(path: Path, below: Path, read_as: str | None) -> _Entry:
         return _Entry(path, below, None, "special file")
     kind = _utf8(path.suffix.lower()) if path.suffix else "without extension"
     return _Entry(path, below, read_as or format_of(path), kind)
+
+
+def _leads_out(path: Path, below: Path) -> bool:
+    """Whether a file is not in a folder, but a link in it leads there; of a broken one, nowhere."""
+    real = os.path.realpath(path)
+    return os.path.exists(real) and not Path(real).is_relative_to(os.path.realpath(below))  # noqa: PTH110
 
 
 def _mode(path: Path) -> int | None:

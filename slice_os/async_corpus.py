@@ -29,6 +29,7 @@ from slice_os.query.options import (
 from slice_os.query.query import Query
 from slice_os.search.refinement import Refinement, arranged, prepare
 from slice_os.search.run import FoundHits, all_hits, best_hits, fused, hits_in, passage_requests
+from slice_os.stores.current import Asking
 from slice_os.stores.opensearch.search.exchange import AsyncDriver
 from slice_os.stores.opensearch.search.flows import require
 from slice_os.stores.opensearch.search.server_flows import ServerFlows
@@ -75,6 +76,7 @@ class AsyncCorpus:
         self._owns_client = client is None
         self._opened: tuple[ServerFlows, SpanEncoder] | None = None
         self._opening = asyncio.Lock()
+        self._asking = Asking()
         self._local: Corpus | None = None
         if client is not None:
             self._name, self._driver = store, AsyncDriver(client, store)
@@ -158,10 +160,13 @@ class AsyncCorpus:
         return flows, query, refine
 
     async def _open(self) -> tuple[ServerFlows, SpanEncoder]:
-        """The index and its encoder, opened on first use."""
+        """The index and its encoder, opened on first use, and again after the alias was swapped."""
         async with self._opening:
-            if self._opened is None:
-                index = await self._driver.run(require(self._name, self._driver.location))
+            if self._opened is not None and not self._asking.is_due():
+                return self._opened
+            index = await self._driver.run(require(self._name, self._driver.location))
+            self._asking = Asking()
+            if self._opened is None or self._opened[0].index.name != index.name:
                 encoder = await asyncio.to_thread(self._load_encoder, index.settings.encoder)
                 self._opened = ServerFlows(index, self._driver.location), encoder
             return self._opened

@@ -46,6 +46,7 @@ from slice_os.search.refinement import Refinement, arranged, prepare, refinement
 from slice_os.search.run import make_query, mine, search, without_terms
 from slice_os.spans.passages import DEFAULT_MAX_PIECES
 from slice_os.stores.candidates import StoredPassage
+from slice_os.stores.current import Current
 from slice_os.stores.opensearch.schema.settings import IndexOptions
 from slice_os.stores.protocol import (
     DocumentEntry,
@@ -108,6 +109,7 @@ class Corpus:
         self._encoder = encoder
         self._verifier = verifier
         self._max_pieces = max_pieces
+        self._current = Current(self._opened, lambda store: store)
 
     @cached_property
     def encoder(self) -> SpanEncoder:
@@ -119,15 +121,19 @@ class Corpus:
             return SpanEncoder(made_by(made_with.encoder, made_with.location))
         return SpanEncoder(self._encoder)
 
-    @cached_property
+    @property
     def store(self) -> Store:
-        """The store, opened on first use.
+        """The store, opened on first use, and again once its location stands for another one.
 
-        Raises a `StoreError` if it does not exist yet.
+        Raises a `StoreError` if it does not exist yet, and an `EncoderMismatchError` if another
+        encoder made it than the one in use.
         """
+        return self._current.get()
+
+    def _opened(self) -> Store:
         source = self._source
         store = open_store(source) if isinstance(source, (str, Path)) else source
-        if self._encoder is not None:
+        if self._encoder is not None or "encoder" in self.__dict__:
             store.check_encoder(self.encoder.card)
         made_with = store.info().max_pieces
         if self._max_pieces not in (None, made_with):
@@ -300,6 +306,7 @@ class Corpus:
         id_prefix: str = "",
         prune: bool = False,
         checksum: bool = False,
+        follow_links: bool = False,
         progress: SummaryCallback | None = None,
         complain: BadRecordCallback | None = None,
         enrich: Enrich | None = None,
@@ -321,6 +328,7 @@ class Corpus:
             id_prefix: put before the id of every document.
             prune: delete the documents of files that are gone from the folders in ``paths``.
             checksum: tell by its content whether a file has changed, not by its size and time.
+            follow_links: also read files outside of a folder that links in it lead to.
             progress: called after every source and document; None for a bar in a notebook.
             complain: called for every unusable record, and every `ReadNote` of a file.
             enrich: returns a part of a document with more metadata, as `TopicTagger.tag` does.
@@ -328,9 +336,8 @@ class Corpus:
         Raises an `InputError` if a path does not exist, or there is no such part.
         """
         chosen = WorkShare.parse(part)
-        sources = find_sources(
-            paths, read_as, chosen, name=source, id_prefix=id_prefix, store_folder=self._folder
-        )
+        find = partial(find_sources, name=source, id_prefix=id_prefix, follow_links=follow_links)
+        sources = find(paths, read_as, chosen, store_folder=self._folder)
         with ingest_bar(progress) as shown:
             return ingest_sources(
                 self._for_writing(),
@@ -447,7 +454,7 @@ class Corpus:
 
     def close(self) -> None:
         """Close the store, if the corpus opened it."""
-        store = self.__dict__.pop("store", None)
+        store = self._current.take()
         if store is not None and store is not self._source:
             store.close()
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slice_os import Corpus, Document, Hit, Hits, InputError, Segment, SpanEncoder, StoreError, scan
+from slice_os import (
+    Corpus,
+    Document,
+    EncoderMismatchError,
+    Hit,
+    Hits,
+    InputError,
+    LocalStore,
+    Segment,
+    SpanEncoder,
+    StoreError,
+    scan,
+)
 from slice_os.query.fusion import BM25_WEIGHT, convex, reciprocal_rank
 
 CALL = "Hello there.\nI want to cancel my subscription today.\nPlease stop charging my card."
@@ -179,3 +193,50 @@ class TestFusion:
         bm25 = np.array([0, 2, 1], dtype=np.float32)
         expected = [1 / 61, 1 / 63 + 1 / 61, 1 / 62 + 1 / 62]
         np.testing.assert_allclose(reciprocal_rank(cosines, bm25, 2.0), expected, rtol=1e-6)
+
+
+class TestAnotherStoreInItsPlace:
+    @pytest.fixture
+    def location(self, encoder: SpanEncoder, tmp_path: Path) -> Path:
+        for name in ("calls", "others"):
+            with Corpus(tmp_path / name, encoder) as corpus:
+                corpus.add([Document(name, CALL)])
+        return tmp_path / "calls"
+
+    @pytest.mark.parametrize("in_one_step", [True, False])
+    def test_is_opened(self, location: Path, encoder: SpanEncoder, in_one_step: bool) -> None:
+        with Corpus(location, encoder) as corpus:
+            assert corpus.search(PHRASES[0])[0].doc_id == "calls"
+            mining = corpus.iter_mine(PHRASES)
+            first = next(mining)
+            if in_one_step:
+                location.rename(location.with_name("former"))
+                location.with_name("others").rename(location)
+            else:
+                shutil.rmtree(location)
+                with pytest.raises(StoreError, match="no store here"):
+                    list(corpus)
+                shutil.copytree(location.with_name("others"), location)
+            assert list(corpus) == ["others"]
+            assert corpus.add([Document("new", CALL)]) == 1
+            assert corpus.text("new") == CALL
+            assert {hit.doc_id for hit in corpus.search(PHRASES[0])} == {"others", "new"}
+            # What has begun is of one state.
+            assert {first.doc_id, *(hit.doc_id for hit in mining)} == {"calls"}
+
+    def test_is_refused_where_it_cannot_be_opened(
+        self, location: Path, encoder: SpanEncoder
+    ) -> None:
+        store = LocalStore.open(location)
+        corpus = Corpus(location)
+        assert corpus.search(PHRASES[0])
+        shutil.rmtree(location)
+        LocalStore.create(location, replace(encoder.card, encoder_id="another"), 128).close()
+        with pytest.raises(StoreError, match="has been replaced") as error:
+            store.document_text("calls")
+        assert "\n" not in str(error.value)
+        with pytest.raises(StoreError, match="has been replaced"), store.writer():
+            pass
+        with pytest.raises(EncoderMismatchError):
+            corpus.search(PHRASES[0])
+        store.close()

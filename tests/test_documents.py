@@ -282,6 +282,19 @@ class TestArchives:
         ):
             assert "unpacks to more than" in reason(read(name, content))
 
+    @pytest.mark.parametrize("pack", [zipped, tarred])
+    def test_what_nested_archives_unpack_to_is_bounded_in_all(
+        self, monkeypatch: pytest.MonkeyPatch, pack: Callable[[dict[str, bytes]], bytes]
+    ) -> None:
+        monkeypatch.setattr(archives, "LONGEST_UNPACKED", 1 << 20)
+        inner = gzip.compress(pack({f"{n}.txt": b"word " * (1 << 15) for n in range(2)}))
+        name = "zip.gz" if pack is zipped else "tgz"
+        found = read("zip", zipped({f"{n}.{name}": inner for n in range(8)}))
+        texts = [one for one in found if isinstance(one, Document)]
+        assert 1 <= len(texts) <= 6
+        assert all("unpacks to more than" in one.reason for one in found[len(texts) :])
+        assert len(texts) < len(found) <= len(texts) + 3
+
     def test_archives_within_archives_end(self) -> None:
         content = b"text"
         for _ in range(9):

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os import InputError
-from slice_os.topics.journal import LabelJournal
-from slice_os.topics.labels import Label, read_labels
+from slice_os.hits.hit import Context
+from slice_os.topics.folder import TopicsFolder
+from slice_os.topics.journal import LabelJournal, rename_topic
+from slice_os.topics.labels import Label, Origin, read_labels
+from slice_os.topics.topic import Topic
 
 ADDING = """
 import sys
@@ -139,3 +148,153 @@ def test_a_place_that_cannot_be_is_told(tmp_path: Path) -> None:
     tmp_path.joinpath("file").write_text("")
     with pytest.raises(InputError, match="labels cannot be added"):
         LabelJournal(tmp_path / "file" / "labels.jsonl").add([label("a")])
+
+
+class TestRenaming:
+    @pytest.fixture
+    def topics(self, tmp_path: Path, journal: LabelJournal) -> TopicsFolder:
+        topics = TopicsFolder(tmp_path / "topics")
+        topics.folder.mkdir()
+        topics.folder.joinpath("cancel.toml").write_text('phrases = ["end my plan"]  # mine\n')
+        journal.add([label("a", right=False), replace(label("b"), topic="other")])
+        return topics
+
+    @staticmethod
+    def state(topics: TopicsFolder, journal: LabelJournal) -> dict[str, list[tuple[str, bool]]]:
+        """The labels of each topic that there is."""
+        found, problems = topics.read()
+        assert not problems
+        answers = [answer.label for answer in journal.read()]
+        return {
+            one.topic.name: [(a.doc_id, a.right) for a in answers if a.topic == one.topic.name]
+            for one in found
+        }
+
+    def test_keeps_every_line(self, topics: TopicsFolder, journal: LabelJournal) -> None:
+        before = journal.path.read_bytes()
+        stored, labels = rename_topic(topics, journal, "cancel", "leave")
+        assert (stored.path.name, labels) == ("leave.toml", 1)
+        assert journal.path.read_bytes().startswith(before)
+        assert [one.label.topic for one in journal.read()] == ["leave", "other"]
+        journal.add([label("c")])  # of a new topic of the former name
+        assert self.state(topics, journal) == {"leave": [("a", False)]}
+        left = replace(label("a", right=False), topic="leave")
+        assert journal.take_back([left]) == [left]
+        rename_topic(topics, journal, "leave", "cancel")
+        assert self.state(topics, journal) == {"cancel": [("c", True)]}
+
+    @pytest.mark.parametrize("head", ["", 'name = "cancel"\n'])
+    @pytest.mark.parametrize("changed", [False, True])
+    def test_stopped_anywhere_is_as_before_or_after_and_can_be_completed(
+        self, tmp_path_factory: pytest.TempPathFactory, head: str, changed: bool
+    ) -> None:
+        steps = 0
+        while True:
+            folder = tmp_path_factory.mktemp("work")
+            topics, journal = TopicsFolder(folder / "topics"), LabelJournal(folder / "labels.jsonl")
+            topics.folder.mkdir()
+            topics.folder.joinpath("cancel.toml").write_text(f'{head}phrases = ["end my plan"]\n')
+            journal.add([label("a", right=False)])
+            topic = Topic("leave", ("end my plan",)) if changed else None
+            args = (topics, journal, "cancel", "leave", None, topic)
+            if not killed_after(steps, lambda args=args: rename_topic(*args)):
+                break
+            (name,) = self.state(topics, journal)
+            assert self.state(topics, journal) == {name: [("a", False)]}
+            if name == "leave" and "leave" not in journal.renaming():
+                assert topics.folder.joinpath("leave.toml").exists()
+            else:
+                stored, labels = rename_topic(*args)
+                assert (stored.path.name, labels) == ("leave.toml", 1)
+            topics.add(Topic("more", ("x",)))
+            assert self.state(topics, journal) == {"leave": [("a", False)], "more": []}
+            assert not [path for path in topics.folder.iterdir() if ".part" in path.name]
+            assert journal.renaming() == {}
+            steps += 37
+        assert steps > 100
+
+    def test_that_fails_changes_nothing(
+        self, topics: TopicsFolder, journal: LabelJournal, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        before = self.state(topics, journal)
+        for name in ("../x", "cancel"):
+            content = journal.path.read_bytes()
+            with pytest.raises(InputError):
+                rename_topic(topics, journal, "cancel", name)
+            assert journal.path.read_bytes() == content
+
+        def full(*_: object) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "rename", full)
+            with pytest.raises(InputError, match="No space left"):
+                rename_topic(topics, journal, "cancel", "leave")
+        assert self.state(topics, journal) == before
+        assert journal.renaming() == {}
+        assert rename_topic(topics, journal, "cancel", "leave")[1] == 1
+
+
+def killed_after(steps: int, act: Callable[[], object]) -> bool:
+    """Whether an action was killed in another process before it had run so many lines of ours."""
+    child = os.fork()
+    if not child:
+        left = steps
+
+        def trace(frame: FrameType, event: str, _: object) -> Any:
+            nonlocal left
+            if "/slice_os/topics/" not in frame.f_code.co_filename.replace("tables", "topics"):
+                return None
+            if event == "line":
+                left -= 1
+                if left < 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            return trace
+
+        try:
+            sys.settrace(trace)
+            act()
+        finally:
+            os._exit(0)
+    return bool(os.waitpid(child, 0)[1])
+
+
+def test_a_flip_is_told_or_changes_nothing(journal: LabelJournal) -> None:
+    context = Context(0, 14, "end my plan ok")
+    origin = Origin("mini", "ab12", "s", "1.0", 0.625)
+    journal.add([replace(label("a"), context=context, origin=origin, reader="ann"), label("b")])
+    journal.take_back([label("b")])
+    journal.add([label("c", right=False)])
+    journal.rename("cancel", "leave")
+    journal.add([replace(label("c"), topic="leave")])
+    whole, answers = journal.path.read_bytes(), journal.read()
+    assert len(answers) == 2
+    told = 0
+    for place in range(len(whole)):
+        for bit in (1, 32):
+            flipped = bytearray(whole)
+            flipped[place] ^= bit
+            journal.path.write_bytes(flipped)
+            try:
+                assert journal.read() == answers, (
+                    place,
+                    bit,
+                    whole[max(0, place - 20) : place + 9],
+                )
+            except InputError as error:
+                told += 1
+                assert "\n" not in str(error)
+    assert told > len(whole)
+
+
+def test_people_may_edit_and_add_lines(journal: LabelJournal) -> None:
+    journal.add([label("a")])
+    row = json.loads(journal.path.read_text())
+    journal.path.write_text(json.dumps(row, indent=None) + "\n")  # other spaces, same content
+    assert [one.label for one in journal.read()] == [label("a")]
+    journal.path.write_text(json.dumps({**row, "label": False}) + "\n")
+    with pytest.raises(InputError, match="delete its field 'checksum'"):
+        journal.read()
+    del row["checksum"]
+    journal.path.write_text(json.dumps({**row, "label": False}) + "\n")
+    assert [one.label.right for one in journal.read()] == [False]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from slice_os.errors import InputError
 from slice_os.ingest.deadletters import DeadLetters
 from slice_os.ingest.readers import BadRecord, ReadOptions
 from slice_os.ingest.reading import read
-from slice_os.ingest.sources import Source, find_sources
+from slice_os.ingest.sources import Source, find_sources, skipped_line
 from slice_os.text.documents import Document
 
 
@@ -128,6 +129,45 @@ class TestSources:
         sources = find_sources(["calls"])
         assert [source.ids for source in sources] == ["a.txt"]
         assert sources.skipped == {"special file": 1}
+
+    @pytest.mark.parametrize("paths", [["calls"], ["calls/*.txt"], ["calls/**/*.txt"]])
+    def test_links_to_files_outside_are_followed_only_if_asked(
+        self, folder: Path, paths: list[str]
+    ) -> None:
+        write("calls/a.txt", "x")
+        write("secret.txt", "y")
+        (folder / "calls/in.txt").symlink_to("a.txt")
+        (folder / "calls/out.txt").symlink_to(folder / "secret.txt")
+        (folder / "calls/up.txt").symlink_to("../secret.txt")
+        sources = find_sources([*paths, "secret.txt"])
+        assert [source.ids for source in sources] == ["a.txt", "secret.txt"]
+        assert sources.skipped == {"link that leads out of the folder": 2}
+        assert skipped_line(sources.skipped) == (
+            "2 files skipped: 2 link that leads out of the folder"
+        )
+        followed = find_sources(paths, follow_links=True)
+        assert [source.ids for source in followed] == ["a.txt", "out.txt"]
+
+    def test_a_pattern_does_not_lead_out_through_a_linked_folder(self, folder: Path) -> None:
+        write("calls/a.txt", "x")
+        write("away/b.txt", "y")
+        (folder / "calls/away").symlink_to(folder / "away")
+        for pattern in ("calls/*", "calls/**"):
+            assert [source.ids for source in find_sources([pattern])] == ["a.txt"]
+        with pytest.raises(InputError, match="1 link that leads out of the folder"):
+            find_sources(["calls/*/*.txt"])
+
+    @pytest.mark.usefixtures("folder")
+    def test_what_is_no_file_is_refused_in_one_line(self) -> None:
+        os.mkfifo("pipe.txt")
+        listening = socket.socket(socket.AF_UNIX)
+        listening.bind("socket.txt")
+        Path("link.txt").symlink_to("pipe.txt")
+        for path in ("pipe.txt", "socket.txt", "link.txt", "/dev/zero", "/dev/tty"):
+            for read_as in (None, "text"):
+                with pytest.raises(InputError, match=f"{path}: a pipe, a socket or a device"):
+                    find_sources([path], read_as)
+        listening.close()
 
     @pytest.mark.skipif(sys.platform != "linux", reason="file names there are always Unicode")
     def test_a_name_that_is_not_utf8(self, folder: Path) -> None:

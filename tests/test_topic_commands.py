@@ -296,6 +296,32 @@ def test_a_topic_is_renamed_with_its_labels(run: Run, store: str) -> None:
     }
 
 
+def test_an_interrupted_renaming_is_told_and_completed(run: Run, store: str) -> None:
+    said = '{"topic": "cancel", "text": "x", "label": true}\n'
+    begun = '{"topic": "cancel", "rename": "leave", "state": "begun"}\n'
+    Path("labels.jsonl").write_text(said + begun)
+    linted = run("topics", "lint", "topics")
+    assert linted.status == 1
+    assert "run `slice-os topics rename` with 'topics' 'cancel' 'leave' again" in linted.out
+    assert {label.topic for label in read_labels("labels.jsonl")} == {"cancel", "leave"}
+    assert run("topics", "rename", "topics", "cancel", "leave").status == 0
+    assert [label.topic for label in read_labels("labels.jsonl")] == ["leave"]
+    assert "not completely renamed" not in run("topics", "lint", "topics").out
+
+
+def test_a_flip_in_the_record_of_seen_hits_is_told(run: Run, store: str) -> None:
+    assert run("mine", "--topics", "topics", "--new", "--store", store).rows()
+    seen = Path(store) / "topics-seen.txt"
+    content = seen.read_bytes()
+    seen.write_bytes(content[:3] + bytes([content[3] ^ 1]) + content[4:])
+    told = run("mine", "--topics", "topics", "--new", "--store", store)
+    assert (told.status, told.out) == (1, "")
+    assert "topics-seen.txt:1: not as it was written; delete the line" in told.err
+    seen.write_bytes(content[:-9])  # as a killed run left it: that hit is new
+    assert len(run("mine", "--topics", "topics", "--new", "--store", store).rows()) == 1
+    assert run("mine", "--topics", "topics", "--new", "--store", store).rows() == []
+
+
 def test_a_topic_whose_labels_cannot_be_renamed_keeps_its_name(run: Run) -> None:
     Path("labels.jsonl").write_text('{"topic": "cancel"}\nno label\n')
     refused = run("topics", "rename", "topics", "cancel", "Wants to leave")

@@ -238,3 +238,52 @@ class TestFolder:
         tmp_path.joinpath("file").write_text("")
         with pytest.raises(InputError, match="file/topics: cannot be written"):
             TopicsFolder(tmp_path / "file" / "topics").add(CANCEL)
+
+    def test_what_the_program_wrote_tells_a_flip(self, folder: TopicsFolder) -> None:
+        learned = Learned(0.625, ("stop it",), labels=3, date="2026-06-01")
+        stored = folder.add(replace(CANCEL, threshold=0.5, learned=learned))
+        path, whole = stored.path, stored.path.read_bytes()
+        for place in range(len(whole)):
+            for bit in (1, 32):
+                flipped = bytearray(whole)
+                flipped[place] ^= bit
+                path.write_bytes(flipped)
+                topics, problems = folder.read()
+                assert problems or [one.topic for one in topics] == [stored.topic], (place, bit)
+        path.write_bytes(whole)
+        folder.write_learned("cancel", replace(learned, threshold=0.75), None)
+        assert folder.read()[1] == []
+        folder.rename("cancel", "leave")
+        assert folder.read()[1] == []
+
+    def test_people_may_edit_what_the_program_wrote(
+        self, folder: TopicsFolder, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        path = folder.add(CANCEL).path
+        text = path.read_text()
+        path.write_text(text.replace(CANCEL.phrases[0], "another phrase"))
+        (stored,), problems = folder.read()
+        assert stored.topic.phrases[0] == "another phrase"
+        told = "not as slice-os wrote it; if you changed it, delete its line '# checksum …'"
+        assert problems == [f"cancel.toml: {told}"]
+        assert read_topic(path) == stored.topic
+        assert caplog.messages == [f"{path}: {told}"]
+        assert folder.write_learned("cancel", Learned(0.6), None).topic.learned == Learned(0.6)
+        assert folder.read()[1] == problems  # still nobody has looked at it
+        lines = path.read_text().splitlines(keepends=True)
+        path.write_text("".join(line for line in lines if not line.startswith("# checksum")))
+        assert folder.read()[1] == []
+
+    def test_a_table_that_was_learned_tells_a_flip(self, folder: TopicsFolder) -> None:
+        folder.folder.mkdir()
+        path = folder.folder / "cancel.toml"
+        path.write_text('phrases = ["end my plan"] # by hand\n')
+        folder.write_learned("cancel", Learned(0.625, labels=3), None)
+        path.write_text(path.read_text().replace("end my plan", "end it"))
+        assert folder.read()[1] == []
+        path.write_text(path.read_text().replace("0.625", "0.225"))
+        (stored,), (problem,) = folder.read()
+        assert stored.topic.learned.threshold == 0.225
+        assert problem.endswith("if you changed it, delete '# checksum …' behind [learned]")
+        folder.write_learned("cancel", Learned(0.5), None)
+        assert folder.read()[1] == []

@@ -52,23 +52,33 @@ _IN_ZIP = {
 }
 
 
-def _bounded(stream: IO[bytes] | gzip.GzipFile) -> IO[bytes]:
-    """A stream that unpacks to a limit."""
-    size = 0
+class Unpacked:
+    """Counts what a file unpacks to, with the archives that are in it; there is a limit."""
 
-    def read(most: int) -> bytes:
-        nonlocal size
-        found = stream.read(most)
-        size += len(found)
-        _check_size(size)
-        return found
+    def __init__(self, size: int = 0) -> None:
+        self._size = size
+        self.check()
 
-    return stream_of(read)
+    @property
+    def is_too_much(self) -> bool:
+        """Whether that is more than the limit."""
+        return self._size > LONGEST_UNPACKED
 
+    def check(self) -> None:
+        """Refuse more than the limit."""
+        if self.is_too_much:
+            raise InputError(f"unpacks to more than {LONGEST_UNPACKED >> 30} GiB")
 
-def _check_size(size: int) -> None:
-    if size > LONGEST_UNPACKED:
-        raise InputError(f"unpacks to more than {LONGEST_UNPACKED >> 30} GiB")
+    def bounded(self, stream: IO[bytes] | gzip.GzipFile) -> IO[bytes]:
+        """A stream that counts, and ends with an error at the limit."""
+
+        def read(most: int) -> bytes:
+            found = stream.read(most)
+            self._size += len(found)
+            self.check()
+            return found
+
+        return stream_of(read)
 
 
 def read_gz(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStream:
@@ -77,7 +87,7 @@ def read_gz(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStream
     inner = f"{source[:-4]}.tar" if source.lower().endswith(".tgz") else inner
     try:
         with gzip.open(stream) as unpacked:
-            yield PackedFile(source, inner, _bounded(unpacked))
+            yield PackedFile(source, inner, Unpacked().bounded(unpacked))
     except (InputError, *DAMAGED) as error:
         yield damaged(source, error)
 
@@ -96,7 +106,7 @@ def read_zip(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
                 for entry in archive.infolist()
                 if not entry.is_dir() and not _is_hidden(entry.filename)
             ]
-            _check_size(sum(entry.file_size for entry in entries))
+            Unpacked(sum(entry.file_size for entry in entries))
             for entry in entries:
                 name = f"{source}/{entry.filename}"
                 if entry.flag_bits & 1:
@@ -134,7 +144,7 @@ def read_tar(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
                 name = f"{source}/{entry.name}"
                 member = archive.extractfile(entry) if entry.isreg() else None
                 if member is not None:
-                    yield PackedFile(name, name, _bounded(member))
+                    yield PackedFile(name, name, Unpacked().bounded(member))
                 elif not entry.isdir():
                     yield skipped(name, "no file, but a link or a device", "link", source)
     except (InputError, *DAMAGED) as error:
@@ -160,6 +170,6 @@ def _seekable(stream: BinaryIO) -> Iterator[IO[bytes]]:
         yield stream
         return
     with tempfile.TemporaryFile() as copy:
-        shutil.copyfileobj(_bounded(stream), copy)
+        shutil.copyfileobj(Unpacked().bounded(stream), copy)
         copy.seek(0)
         yield copy

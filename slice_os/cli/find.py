@@ -23,7 +23,7 @@ from slice_os.cli.options import (
     store_option,
     topics_option,
 )
-from slice_os.cli.reading_options import reading_options
+from slice_os.cli.reading_options import follow_links_option, reading_options
 from slice_os.cli.render import complaint, printable, wants_json
 from slice_os.cli.topic_runs import TopicRun, topic_run_options
 from slice_os.query.options import Cut, HitOptions, MineOptions, SearchOptions
@@ -88,6 +88,7 @@ def search(
 @grep_options
 @reading_options
 @format_option
+@follow_links_option
 @file_option
 @output_option
 @encoder_options
@@ -98,6 +99,7 @@ def scan(
     grep: Grep,
     reading: ReadOptions,
     format_name: str | None,
+    follow_links: bool,
     output: Path | None,
     as_json: bool | None,
     encoder: EncoderChoice,
@@ -156,7 +158,7 @@ def scan(
         return near[0].text, units
 
     with grep.statuses():
-        sources = find_sources(paths, format_name)
+        sources = find_sources(paths, format_name, follow_links=follow_links)
         as_they_come = replace(options, order=None, collapse=False)
         model = encoder.load()
         hits = scan_documents(documents(), phrases, as_they_come, encoder=model)

@@ -18,7 +18,7 @@ from slice_os.cli.options import (
     topics_option,
 )
 from slice_os.cli.progress import ProgressBar
-from slice_os.cli.reading_options import reading_options
+from slice_os.cli.reading_options import follow_links_option, reading_options
 from slice_os.cli.render import printable, show
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 @click.option(
     "--checksum", is_flag=True, help="Detect changed files by content, not by size and time."
 )
+@follow_links_option
 @click.option("--strict", is_flag=True, help="Exit with status 1 if files were skipped.")
 @click.option(
     "--part",
@@ -85,6 +86,7 @@ def ingest(
     max_pieces: int | None,
     dead_letters: Path | None,
     topic_paths: tuple[str, ...],
+    follow_links: bool,
     force_merge: bool,
     encoder: EncoderChoice,
     index_choices: dict[str, Any],
@@ -107,7 +109,7 @@ def ingest(
     index = _index_options(store, index_choices, force_merge)
     with (
         Corpus(store, encoder.for_store(), max_pieces, index) as corpus,
-        ProgressBar(paths, format_name, part) as bar,
+        ProgressBar(paths, format_name, part, follow_links) as bar,
     ):
         letters = dead_letters or corpus.default_dead_letters
         enrich: Enrich | None = None
@@ -121,6 +123,7 @@ def ingest(
             read_as=format_name,
             dead_letters=letters,
             part=part,
+            follow_links=follow_links,
             progress=bar.update,
             complain=bar.complain,
             enrich=enrich,

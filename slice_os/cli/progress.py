@@ -20,12 +20,14 @@ SHOWN_BAD_RECORDS = 20
 class ProgressBar:
     """The bar of an ingest, and the records that it cannot use."""
 
-    def __init__(self, paths: Sequence[str], read_as: str | None, part: str) -> None:
+    def __init__(
+        self, paths: Sequence[str], read_as: str | None, part: str, follow_links: bool
+    ) -> None:
         from tqdm import tqdm
 
         on_terminal = sys.stderr.isatty()
         self._bar = tqdm(
-            total=_total_bytes(paths, read_as, part) if on_terminal else None,
+            total=_total_bytes(paths, read_as, part, follow_links) if on_terminal else None,
             unit="B",
             unit_scale=True,
             disable=not on_terminal,
@@ -96,12 +98,14 @@ class StepBar:
             self._bar.close()
 
 
-def _total_bytes(paths: Sequence[str], read_as: str | None, part: str) -> int | None:
+def _total_bytes(
+    paths: Sequence[str], read_as: str | None, part: str, follow_links: bool
+) -> int | None:
     from slice_os.ingest.sources import find_sources
     from slice_os.stores.protocol import WorkShare
 
     total = 0
-    for source in find_sources(paths, read_as, WorkShare.parse(part)):
+    for source in find_sources(paths, read_as, WorkShare.parse(part), follow_links=follow_links):
         if source.path is None:
             return None
         total += source.path.stat().st_size if source.path.is_file() else 0

@@ -24,6 +24,12 @@ def _read_options(
     )
 
 
+follow_links_option = click.option(
+    "--follow-links",
+    is_flag=True,
+    help="Also read files outside of a folder that links in it lead to.",
+)
+
 reading_options = as_one(
     "reading",
     _read_options,

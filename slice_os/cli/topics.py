@@ -261,12 +261,13 @@ def rename(folder: str, old: str, new: str, labels_file: str | None) -> None:
     """Rename a topic: OLD, in a FOLDER of topic files, becomes NEW.
 
     So do its labels, and its file if that is called OLD.toml. To `mine --new`, it is a new topic.
+    If it is interrupted, the same command completes it.
     """
     from slice_os.topics.folder import TopicsFolder
     from slice_os.topics.journal import LabelJournal, rename_topic
+    from slice_os.topics.work import Work
 
-    beside = Path(folder).resolve().with_name("labels.jsonl")
-    journal = LabelJournal(labels_file or beside)
+    journal = LabelJournal(labels_file or Work(Path(folder).resolve().parent).labels_file)
     stored, labels = rename_topic(TopicsFolder(folder), journal, old, new)
     told = (
         f"{stored.path}: {old!r} is now {new!r}, in {labels} label{'' if labels == 1 else 's'}, too"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from threading import Lock
-from time import monotonic
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
@@ -22,6 +22,7 @@ from slice_os.service.asgi.steps import check_stopped
 from slice_os.service.asgi.work import WorkPool
 from slice_os.service.known_hits import Key, KnownHits
 from slice_os.service.settings import ServiceSettings
+from slice_os.stores.current import Current
 from slice_os.stores.protocol import ServerStore
 from slice_os.stores.registry import open_store
 from slice_os.topics.folder import TopicsFolder
@@ -36,8 +37,6 @@ Options = TypeVar("Options", bound=HitOptions)
 
 # Seconds after which a request that waits to write checks whether it should stop.
 _CHECK_SECONDS = 0.1
-# Seconds for which a store is taken for the one that its location stands for.
-_CURRENT_SECONDS = 5.0
 
 
 class StoppableEncoder(SpanEncoder):
@@ -111,9 +110,11 @@ class ServedStores:
         self._locations = locations = dict(settings.stores)
         self._verifier = settings.verifier
         self._encoders = encoders
-        self._opening = {name: Lock() for name in locations}
-        self._open: dict[str, Corpus] = {}
-        self._asked = dict.fromkeys(locations, -_CURRENT_SECONDS)
+        # One store that does not answer must not keep the others from being opened.
+        self._current = {
+            name: Current(partial(self._opened, location), lambda corpus: corpus.store)
+            for name, location in locations.items()
+        }
         self._writers = {name: Lock() for name in locations}
 
     @property
@@ -124,26 +125,13 @@ class ServedStores:
     def get(self, name: str | None = None) -> Corpus:
         """The corpus of a store, or of the only one; blocks while it is opened.
 
-        It is opened again a few seconds after its location has come to stand for another one.
+        It is opened again after its location has come to stand for another one; see `Current`.
 
         Raises:
             Problem: 404 if there is no such store, 400 if a name is needed.
             StoreError: if the store cannot be opened.
         """
-        chosen = self._chosen(name)
-        # One store that does not answer must not keep the others from being opened.
-        with self._opening[chosen]:
-            if chosen not in self._open or self._is_replaced(chosen):
-                # Requests that still use the former one go on; it is closed after the last one.
-                self._open[chosen] = self._opened(self._locations[chosen])
-            return self._open[chosen]
-
-    def _is_replaced(self, name: str) -> bool:
-        store = self._open[name].store
-        if monotonic() - self._asked[name] < _CURRENT_SECONDS:
-            return False
-        self._asked[name] = monotonic()
-        return isinstance(store, ServerStore) and store.replaced()
+        return self._current[self._chosen(name)].get()
 
     @contextmanager
     def writing(self, name: str | None = None) -> Iterator[Corpus]:
@@ -151,21 +139,19 @@ class ServedStores:
 
         Raises a `Stopped` if the work should stop while it waits.
         """
-        corpus = self.get(name)
         lock = self._writers[self._chosen(name)]
         while not lock.acquire(timeout=_CHECK_SECONDS):
             check_stopped()
         try:
-            yield corpus
+            yield self.get(name)
         finally:
             lock.release()
 
     def close(self) -> None:
         """Close all stores."""
-        for name, opening in self._opening.items():
-            with opening:
-                if (corpus := self._open.pop(name, None)) is not None:
-                    corpus.store.close()
+        for current in self._current.values():
+            if (corpus := current.take()) is not None:
+                corpus.store.close()
 
     def _opened(self, location: str) -> Corpus:
         store = open_store(location)

@@ -268,20 +268,25 @@ class ScoringStore(Protocol):
 
 
 @runtime_checkable
-class ServerStore(Protocol):
-    """A store on a server, whose location may come to stand for another store.
+class ReplaceableStore(Protocol):
+    """A store whose location may come to stand for another one."""
+
+    def replaced(self) -> bool:
+        """Whether its location stands for another store since this one was opened.
+
+        Then it can be read at most, and not be written.
+        """
+
+
+@runtime_checkable
+class ServerStore(ReplaceableStore, Protocol):
+    """A store on a server.
 
     Attributes:
         pause: called before each request of a search, which an error ends.
     """
 
     pause: Callable[[], None]
-
-    def replaced(self) -> bool:
-        """Whether its location stands for another store since this one was opened.
-
-        Then it can be read, and not be written.
-        """
 
 
 @dataclass(frozen=True, slots=True)

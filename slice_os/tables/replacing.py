@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
+from typing import BinaryIO
+
+if sys.platform != "win32":
+    import fcntl
+
+_PART = re.compile(r"\.[0-9a-f]{16}\.part(\.[^.]*)?")
 
 
 @contextmanager
@@ -14,22 +22,61 @@ def replacing(path: Path) -> Iterator[Path]:
     """Give a path beside a file to write to, which replaces the file at the end.
 
     A missing folder is made. After an error or Ctrl-C nothing is left of the file, and an earlier
-    one stays as it was. At the end, the file survives a loss of power.
+    one stays as it was. At the end, the file survives a loss of power. What killed processes left
+    in the folder is deleted.
     """
     path = path.resolve()  # what a link points to is replaced, not the link
     make_folder(path.parent)
-    part = path.with_name(f".{token_hex(8)}{path.suffix}")
+    _clear(path.parent)
+    part, claim = _claimed(path)
     try:
         yield part
         with part.open("rb+") as file:
             os.fsync(file.fileno())
         if path.exists():
             part.chmod(path.stat().st_mode)
+        if sys.platform == "win32":  # which replaces no file that is open
+            claim.close()
         part.replace(path)
         sync_folder(path.parent)
     except BaseException:
+        claim.close()
         part.unlink(missing_ok=True)
         raise
+    finally:
+        claim.close()
+
+
+def _claimed(path: Path) -> tuple[Path, BinaryIO]:
+    """A new file beside another one, which no process deletes while it is open here."""
+    while True:
+        part = path.with_name(f".{token_hex(8)}.part{path.suffix}")
+        claim = part.open("xb")
+        with suppress(OSError):  # a disk without locks
+            _lock(claim, wait=True)
+        if os.fstat(claim.fileno()).st_nlink:  # or it was deleted before it was locked
+            return part, claim
+        claim.close()
+
+
+def _clear(folder: Path) -> None:
+    """Delete the files of processes that were killed before they had replaced another one."""
+    with suppress(OSError):  # a folder that may be written, and not read
+        for part in [one for one in folder.iterdir() if _PART.fullmatch(one.name)]:
+            with suppress(OSError), part.open("rb") as file:  # in use, or gone
+                _lock(file, wait=False)
+                if sys.platform == "win32":
+                    file.close()
+                part.unlink()
+
+
+def _lock(file: BinaryIO, *, wait: bool) -> None:
+    """Lock a file while it is open, where that does not keep others from deleting it anyway.
+
+    Raises an `OSError` if it is locked, and the caller does not wait.
+    """
+    if sys.platform != "win32":
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def make_folder(folder: Path, mode: int = 0o777) -> None:

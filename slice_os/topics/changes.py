@@ -10,15 +10,19 @@ from itertools import groupby
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from xxhash import xxh3_64_hexdigest
+
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError
 from slice_os.hits.hit import Hit, overlap
+from slice_os.tables.appending import append, appending, contents
 from slice_os.topics.labels import Label, folded
 from slice_os.topics.match import Found
 from slice_os.topics.run import labels_of_store, mine_topics
 from slice_os.topics.topic import Topic
 
 _FORMER = "\0"
+_DIGEST = 24
 F = TypeVar("F", bound=Found)
 
 
@@ -104,10 +108,18 @@ class SeenHits:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._fresh: list[str] = []
+        self._seen: set[str] = set()
         try:
-            self._seen = set(path.read_text("ascii").split()) if path.exists() else set()
+            content = path.read_bytes().decode("ascii") if path.exists() else ""
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{path}: no record of seen hits ({error})") from None
+        *lines, _ = content.split("\n")  # what a killed run left of the last line is none
+        for number, line in enumerate(lines, 1):
+            digest = line[:_DIGEST]
+            if line not in (digest, _line(digest)):
+                told = "not as it was written; delete the line, and one hit is new again"
+                raise InputError(f"{path}:{number}: {told}")
+            self._seen.add(digest)
 
     def new(self, hits: Iterable[F]) -> Iterator[F]:
         """The hits that no earlier run found."""
@@ -115,7 +127,7 @@ class SeenHits:
         for hit in hits:
             name = "\0".join((hit.topic or "", hit.doc_id, folded(hit.text)))
             copies[name] += 1
-            digest = hashlib.sha256(f"{name}\0{copies[name]}".encode()).hexdigest()[:24]
+            digest = hashlib.sha256(f"{name}\0{copies[name]}".encode()).hexdigest()[:_DIGEST]
             if digest not in self._seen:
                 self._fresh.append(digest)
                 yield hit
@@ -125,13 +137,18 @@ class SeenHits:
 
         Raises an `InputError` if the file cannot be written.
         """
-        lines = "".join(f"{digest}\n" for digest in self._fresh).encode("ascii")
+        lines = "".join(f"{_line(digest)}\n" for digest in self._fresh).encode("ascii")
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            # In one piece, so that lines of two runs do not mix.
-            with self.path.open("ab", buffering=0) as file:
-                file.write(lines)
+            with appending(self.path) as file:
+                content = contents(file)
+                file.truncate(content.rfind(b"\n") + 1)
+                append(file, lines)
         except OSError as error:
             raise InputError(f"{self.path}: cannot be written ({error.strerror})") from None
         self._seen.update(self._fresh)
         self._fresh = []
+
+
+def _line(digest: str) -> str:
+    """The line of a hit: its digest, and the checksum of that; older lines have none."""
+    return digest + xxh3_64_hexdigest(digest.encode())

@@ -19,10 +19,12 @@ from slice_os.search.scan import part_hits
 from slice_os.text.documents import Document
 from slice_os.topics.assignment import Rule, SpanCosines, assign, countered
 from slice_os.topics.files import examine, topic_files
+from slice_os.topics.journal import LabelJournal
 from slice_os.topics.labels import folded
 from slice_os.topics.match_checks import impossible, run_conversations
 from slice_os.topics.run import TopicQuery, make_rules
 from slice_os.topics.topic import Requirement, Topic
+from slice_os.topics.work import Work
 from slice_os.verifier.claims import Verifier
 
 _SAME_COSINE = 0.97
@@ -134,11 +136,11 @@ def lint(
     In a corpus, that includes phrases without a hit, because others match the same words better.
     Raises an `InputError` if a path does not exist.
     """
-    problems = []
+    problems = list(_interrupted(paths))
     topics: dict[Path, Topic] = {}
     for path in topic_files(paths):
-        topic, wrong = examine(path)
-        problems += [Problem(path, told) for told in wrong]
+        topic, wrong, changed = examine(path)
+        problems += [Problem(path, told) for told in (*wrong, *changed)]
         if topic is not None and (topic.phrases or topic.combination):
             topics[path] = topic
     problems += [Problem(*found) for found in impossible(topics, corpus)]
@@ -152,6 +154,15 @@ def lint(
     if corpus is not None:
         problems += _shadowed(topics, corpus)
     return problems
+
+
+def _interrupted(paths: Iterable[str | Path]) -> Iterator[Problem]:
+    """Renamings that a process did not complete, as the labels beside folders of topics tell."""
+    for folder in filter(Path.is_dir, map(Path, paths)):
+        renaming = LabelJournal(Work(folder.resolve().parent).labels_file).renaming()
+        for new, old in renaming.items():
+            told = f"{old!r} was not completely renamed; run `slice-os topics rename` with"
+            yield Problem(folder, f"{told} {str(folder)!r} {old!r} {new!r} again")
 
 
 def _repeated(topic: Topic) -> Iterator[str]:

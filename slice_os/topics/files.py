@@ -1,14 +1,21 @@
-"""Topic files: TOML that people write, with a table that learning writes."""
+"""Topic files: TOML that people write, with a table that learning writes.
+
+What slice-os writes has a checksum in a comment, so that damage is told. People may edit it all the
+same: a file that is not as it was written is used, and the line that tells it says how to end that.
+"""
 
 from __future__ import annotations
 
+import json
+import logging
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import orjson
+from xxhash import xxh3_64_hexdigest
 
 from slice_os.errors import InputError
 from slice_os.tables.replacing import replacing
@@ -22,6 +29,11 @@ else:
 
 _NAME_LINE = re.compile(r"^name\s*=[^\n]*(?:\n|\Z)", re.MULTILINE)
 _LEARNED = re.compile(r"^\[learned\][^\n]*\n(?:(?!\[)[^\n]*(?:\n|\Z))*", re.MULTILINE)
+# Of the whole file, on a line of its own, and of what was learned.
+_MARK = re.compile(r"^# checksum ([0-9a-f]{16})[^\n]*\n?", re.MULTILINE)
+_LEARNED_MARK = re.compile(r"^\[learned\] *# checksum ([0-9a-f]{16})", re.MULTILINE)
+
+logger = logging.getLogger("slice_os")
 
 
 def read_topic(path: str | Path) -> Topic:
@@ -31,9 +43,11 @@ def read_topic(path: str | Path) -> Topic:
         InputError: if it is missing or not TOML, or a key is unknown or has a value that cannot
             be used.
     """
-    topic, problems = examine(Path(path))
+    topic, problems, changed = examine(Path(path))
     if topic is None or problems:
         raise InputError(f"{path}: {problems[0]}")
+    for told in changed:
+        logger.warning("%s: %s", path, told)
     return topic
 
 
@@ -57,12 +71,14 @@ def usable_topics(paths: Sequence[str | Path]) -> tuple[list[Topic], list[str]]:
     homes: dict[str, Path] = {}
     topics, problems = [], []
     for path in topic_files(paths):
-        topic, wrong = examine(path)
+        topic, wrong, changed = examine(path)
         if topic is not None and not wrong and topic.name in homes:
             wrong = [f"{homes[topic.name]} also has topic {topic.name!r}"]
         if topic is None or wrong:
             problems.append(f"{path}: {wrong[0]}")
         else:
+            for told in changed:
+                logger.warning("%s: %s", path, told)
             homes[topic.name] = path
             topics.append(topic)
     return topics, problems
@@ -89,12 +105,12 @@ def files_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*.toml") if not path.name.startswith("."))
 
 
-def examine(path: Path) -> tuple[Topic | None, list[str]]:
-    """A topic as far as its file can be used, and everything that is wrong with the file."""
+def examine(path: Path) -> tuple[Topic | None, list[str], list[str]]:
+    """As `parse_written`, of a file."""
     try:
-        return parse_topic(path.read_bytes(), path.stem)
+        return parse_written(path.read_bytes(), path.stem)
     except OSError as error:
-        return None, [str(error.strerror)]
+        return None, [str(error.strerror)], []
 
 
 def parse_topic(content: bytes, name: str) -> tuple[Topic | None, list[str]]:
@@ -102,11 +118,29 @@ def parse_topic(content: bytes, name: str) -> tuple[Topic | None, list[str]]:
 
     The name is for a file that gives none.
     """
+    topic, problems, _ = parse_written(content, name)
+    return topic, problems
+
+
+def parse_written(content: bytes, name: str) -> tuple[Topic | None, list[str], list[str]]:
+    """As `parse_topic`; then a line for each part that is not as slice-os wrote it."""
     try:
-        table = tomllib.loads(content.decode("utf-8"))
+        text = content.decode("utf-8")
+        table = tomllib.loads(text)
     except ValueError as error:
-        return None, [f"not valid TOML ({error})"]
-    return read_table(table, name)
+        return None, [f"not valid TOML ({error})"], []
+    return *read_table(table, name), _changed(text, table)
+
+
+def gives_name(content: bytes) -> bool:
+    """Whether a topic file says its name, so that this does not come from that of the file."""
+    return "name" in tomllib.loads(content.decode("utf-8"))
+
+
+def marked(text: str) -> str:
+    """The text of a topic file that slice-os writes, with its checksum."""
+    found = _checksum(tomllib.loads(text))
+    return f"{text}# checksum {found}: delete this line if you edit the file\n"
 
 
 def with_learned(text: str, learned: Learned) -> str:
@@ -115,10 +149,16 @@ def with_learned(text: str, learned: Learned) -> str:
     Raises an `InputError` if its table cannot be replaced alone.
     """
     table = learned_table(learned)
-    written = _LEARNED.sub("", text).rstrip("\n") + f"\n\n{table}"
-    if not _says(written, {**tomllib.loads(text), **tomllib.loads(table)}):
-        raise InputError("its [learned] table cannot be replaced; delete it from the file first")
-    return written
+    values = tomllib.loads(table)
+    if _MARK.search(text) is None:
+        mark = f"[learned]  # checksum {_checksum(values['learned'])}"
+        table = table.replace("[learned]", mark, 1)
+    return _changed_alone(
+        text,
+        lambda text: _LEARNED.sub("", text).rstrip("\n") + f"\n\n{table}",
+        values,
+        "its [learned] table cannot be replaced; delete it from the file first",
+    )
 
 
 def with_name(text: str, name: str) -> str:
@@ -128,10 +168,49 @@ def with_name(text: str, name: str) -> str:
     """
     line = f"name = {orjson.dumps(name).decode()}\n"
     given = _NAME_LINE.search(text)
-    written = line + text if given is None else text.replace(given[0], line, 1)
-    if not _says(written, {**tomllib.loads(text), "name": name}):
-        raise InputError("its name cannot be replaced; edit the file")
-    return written
+    return _changed_alone(
+        text,
+        lambda text: line + text if given is None else text.replace(given[0], line, 1),
+        {"name": name},
+        "its name cannot be replaced; edit the file",
+    )
+
+
+def _changed_alone(
+    text: str, change: Callable[[str], str], values: Mapping[str, Any], refused: str
+) -> str:
+    """The text of a file after a change that gives it these values, and nothing else.
+
+    Its checksum follows, if it was that of the text.
+    """
+    before = tomllib.loads(text)
+    mark = _MARK.search(text)
+    own = text if mark is None else _MARK.sub("", text, count=1)
+    written = change(own)
+    if not _says(written, {**before, **values}):
+        raise InputError(refused)
+    if mark is None:
+        return written
+    if mark[1] == _checksum(before):
+        return marked(written)
+    return written.rstrip("\n") + f"\n{mark[0]}"
+
+
+def _changed(text: str, table: Mapping[str, Any]) -> list[str]:
+    """What people edited, or is damaged, since slice-os wrote it."""
+    told = []
+    for mark, part, line in (
+        (_MARK.search(text), table, "its line '# checksum …'"),
+        (_LEARNED_MARK.search(text), table.get("learned", {}), "'# checksum …' behind [learned]"),
+    ):
+        if mark is not None and mark[1] != _checksum(part):
+            told.append(f"not as slice-os wrote it; if you changed it, delete {line}")
+    return told
+
+
+def _checksum(table: Mapping[str, Any]) -> str:
+    """The checksum of what a table says, however it is written."""
+    return xxh3_64_hexdigest(json.dumps(table, sort_keys=True, default=str).encode())
 
 
 def _says(text: str, table: Mapping[str, Any]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,15 @@ from filelock import FileLock
 
 from slice_os.errors import InputError
 from slice_os.tables.replacing import make_folder, replacing, sync_folder
-from slice_os.topics.files import files_in, parse_topic, with_learned, with_name
+from slice_os.topics.files import (
+    files_in,
+    gives_name,
+    marked,
+    parse_topic,
+    parse_written,
+    with_learned,
+    with_name,
+)
 from slice_os.topics.table import topic_text
 from slice_os.topics.topic import Learned, Topic
 
@@ -53,24 +61,27 @@ class TopicsFolder:
         self.folder = Path(folder)
 
     def read(self) -> tuple[list[StoredTopic], list[str]]:
-        """The topics by name, and one line for each file that cannot be used."""
+        """The topics by name, and one line for each file with a fault."""
         found: dict[str, StoredTopic] = {}
         problems = []
         for path in files_in(self.folder):
             try:
                 content = path.read_bytes()
-            except FileNotFoundError:  # somebody has just deleted it
-                continue
+            except FileNotFoundError:
+                if path.is_symlink():
+                    continue
+                return self.read()  # somebody has just deleted or renamed it
             except OSError as error:
                 problems.append(f"{self._place(path)}: {error.strerror}")
                 continue
-            topic, wrong = parse_topic(content, path.stem)
+            topic, wrong, changed = parse_written(content, path.stem)
             if topic is not None and not wrong and topic.name in found:
                 other = self._place(found[topic.name].path)
                 wrong.append(f"{other} also has topic {topic.name!r}")
             if topic is None or wrong:
                 problems.append(f"{self._place(path)}: {wrong[0]}")
             else:
+                problems += [f"{self._place(path)}: {told}" for told in changed]
                 found[topic.name] = StoredTopic(topic, _etag(content), path)
         return sorted(found.values(), key=lambda stored: stored.topic.name), problems
 
@@ -124,8 +135,22 @@ class TopicsFolder:
             topic = dataclasses.replace(stored.topic, learned=learned)
             return _written(topic, with_learned(text, learned).encode(), stored.path)
 
-    def rename(self, name: str, new: str, etag: str | None = None) -> StoredTopic:
+    def rename(
+        self,
+        name: str,
+        new: str,
+        etag: str | None = None,
+        topic: Topic | None = None,
+        begin: Callable[[], object] = lambda: None,
+    ) -> StoredTopic:
         """Give a topic another name, and its file if that has the former one; comments stay.
+
+        Args:
+            name: the present name.
+            new: the new one.
+            etag: of the present topic; None for any.
+            topic: of the new name, to replace it at the same time.
+            begin: called before anything changes, once nothing is wrong.
 
         Raises:
             InputError: if the name cannot be used, or replaced in the file alone, or if another
@@ -139,18 +164,26 @@ class TopicsFolder:
                 if other.topic.combination and name in other.topic.combination.topics:
                     told = f"{other.topic.name!r} combines it by this name; change that first"
                     raise InputError(f"topic {name!r}: {told}")
-            path = stored.path
-            content = with_name(path.read_bytes().decode("utf-8"), new).encode()
-            topic, problems = parse_topic(content, new)
-            if topic is None or problems:
+            before = stored.path.read_bytes()
+            content = with_name(before.decode("utf-8"), new).encode()
+            if topic is not None:
+                content = _content(topic)
+            elif stored.path.stem == name and not gives_name(before):
+                content = before  # its file alone gives the name
+            named, problems = parse_topic(content, new)
+            if named is None or problems:
                 raise InputError(f"topic {name!r}: {problems[0]}")
-            place = path.with_name(f"{new}.toml") if path.stem == name else path
-            if self._find(new) or (place != path and place.exists()):
+            if self._find(new) or (stored.path.stem == name and _place(stored.path, new).exists()):
                 raise TopicExistsError(f"topic {new!r} exists; choose another name")
-            written = _written(topic, content, place)
-            if place != path:
-                _delete(path)
-            return written
+            begin()
+            if content != before:
+                _written(named, content, stored.path)
+            return _named(StoredTopic(named, _etag(content), stored.path), name)
+
+    def name_file(self, name: str, former: str) -> StoredTopic:
+        """Name the file of a topic after it if it has the former name; as `get`."""
+        with self._locked():
+            return _named(self.get(name), former)
 
     def delete(self, name: str, etag: str | None) -> None:
         """Delete a topic and its file; `NoSuchTopicError` or `TopicChangedError` as `replace`."""
@@ -183,7 +216,7 @@ class TopicsFolder:
 
 def _content(topic: Topic) -> bytes:
     """The content of a topic's file, which would be read as the same topic."""
-    content = topic_text(topic).encode()
+    content = marked(topic_text(topic)).encode()
     same, problems = parse_topic(content, topic.name)
     if problems:
         raise InputError(f"topic {topic.name!r}: {problems[0]}")
@@ -196,6 +229,21 @@ def _written(topic: Topic, content: bytes, path: Path) -> StoredTopic:
     with replacing(path) as part:
         part.write_bytes(content)
     return StoredTopic(topic, _etag(content), path)
+
+
+def _named(stored: StoredTopic, former: str) -> StoredTopic:
+    """A topic once its file has its name, if that has the former one and no other file has it."""
+    place = _place(stored.path, stored.topic.name)
+    if stored.path.stem != former or place.exists():
+        return stored
+    stored.path.rename(place)
+    sync_folder(place.parent)
+    return dataclasses.replace(stored, path=place)
+
+
+def _place(path: Path, name: str) -> Path:
+    """The file of a topic in the folder of another one."""
+    return path.with_name(f"{name}.toml")
 
 
 def _delete(path: Path) -> None:

@@ -10,23 +10,31 @@ from datetime import datetime, timezone
 from io import FileIO
 from pathlib import Path
 
-import orjson
-from filelock import FileLock
-
 from slice_os.errors import InputError
-from slice_os.tables.replacing import make_folder, replacing, sync_folder
-from slice_os.tables.table import json_object
-from slice_os.topics.folder import StoredTopic, TopicsFolder
-from slice_os.topics.labels import Answer, Label, holding, read_answers, whole_lines
-
-_LINE = orjson.OPT_APPEND_NEWLINE
+from slice_os.tables.appending import append, appending, contents
+from slice_os.topics.folder import NoSuchTopicError, StoredTopic, TopicsFolder
+from slice_os.topics.labels import (
+    BEGUN,
+    DONE,
+    RENAME,
+    STATE,
+    UNDONE,
+    Answer,
+    Label,
+    LabelLines,
+    holding,
+    read_answers,
+    sealed,
+    whole_lines,
+)
+from slice_os.topics.topic import Topic
 
 
 class LabelJournal:
     """JSON lines of answers, each on the disk once it is given.
 
-    No line ever changes, unless its topic is renamed. Taking an answer back adds a line, too. The
-    file, which `read_labels` reads, need not exist before the first label.
+    No line ever changes: taking an answer back, and renaming a topic, add lines, too. The file,
+    which `read_labels` reads, need not exist before the first label.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -44,13 +52,14 @@ class LabelJournal:
 
         Raises an `InputError` if a line is no label.
         """
-        try:
-            content = self.path.read_bytes()
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise InputError(f"{self.path}: no labels ({error.strerror})") from None
-        return read_answers(whole_lines(content), self.path)
+        return self._lines().answers()
+
+    def renaming(self) -> dict[str, str]:
+        """The former names of topics whose renaming was interrupted, by their new ones.
+
+        Raises an `InputError` if a line is no label.
+        """
+        return self._lines().renaming
 
     def add(self, labels: Sequence[Label]) -> None:
         """Add labels, dated now if they have no date; then they survive a loss of power.
@@ -59,7 +68,7 @@ class LabelJournal:
         """
         with self._opened() as file:
             dated = (replace(label, date=label.date or _now()) for label in labels)
-            _append(file, b"".join(label.to_json() for label in dated))
+            append(file, b"".join(sealed(label.to_row()) for label in dated))
 
     def take_back(self, labels: Iterable[Label]) -> list[Label]:
         """Take back and return the last answers of some readers about some words.
@@ -71,36 +80,42 @@ class LabelJournal:
             return []
         wanted = {(label.reader, label.settled, label.key) for label in labels}
         with self._opened() as file:
-            answers = (answer.label for answer in read_answers(_content(file), self.path))
+            answers = (answer.label for answer in read_answers(contents(file), self.path))
             given = [one for one in answers if (one.reader, one.settled, one.key) in wanted]
             bare = (replace(one, context=None, origin=None, date=_now()) for one in given)
             rows = ({**label.to_row(), "label": None} for label in bare)
-            _append(file, b"".join(orjson.dumps(row, option=_LINE) for row in rows))
+            append(file, b"".join(map(sealed, rows)))
         return given
 
-    def rename(self, topic: str, name: str) -> int:
-        """Give the labels of a topic another name for it; returns how many lines changed.
+    def rename(self, topic: str, name: str, state: str = DONE) -> int:
+        """Note that a topic gets another name, with its labels; returns how many there are.
+
+        From when that is ``begun`` until it is ``done``, or ``undone``, its labels have both names.
 
         Raises an `InputError` if the file cannot be read or written.
         """
         if not self.path.exists():
             return 0
-        with self._opened() as file, replacing(self.path) as part, part.open("wb") as renamed:
-            changed = 0
-            for number, line in enumerate(_content(file).splitlines(keepends=True), 1):
-                row = json_object(line, f"{self.path}:{number}") if line.strip() else {}
-                if row.get("topic") == topic:
-                    changed += 1
-                    line = orjson.dumps({**row, "topic": name}, option=_LINE)
-                renamed.write(line)
-        return changed
+        with self._opened() as file:
+            given = LabelLines.of(contents(file), self.path).given
+            row = {"topic": topic, RENAME: name, STATE: state, "date": _now()}
+            append(file, sealed(row))
+        return sum(len(answers) for (*_, words), answers in given.items() if words[0] == topic)
+
+    def _lines(self) -> LabelLines:
+        try:
+            content = self.path.read_bytes()
+        except FileNotFoundError:
+            return LabelLines()
+        except OSError as error:
+            raise InputError(f"{self.path}: no labels ({error.strerror})") from None
+        return LabelLines.of(whole_lines(content), self.path)
 
     @contextmanager
     def _opened(self) -> Iterator[FileIO]:
         """The file, locked, with its last line ended."""
         try:
-            make_folder(self.path.parent)
-            with FileLock(f"{self.path}.lock"), FileIO(self.path, "a+") as file:
+            with appending(self.path) as file:
                 _end_last_line(file)
                 yield file
         except OSError as error:
@@ -108,38 +123,36 @@ class LabelJournal:
 
 
 def rename_topic(
-    topics: TopicsFolder, labels: LabelJournal, old: str, new: str, etag: str | None = None
+    topics: TopicsFolder,
+    labels: LabelJournal,
+    old: str,
+    new: str,
+    etag: str | None = None,
+    topic: Topic | None = None,
 ) -> tuple[StoredTopic, int]:
-    """Rename a topic and its labels, both or neither; returns it, and how many lines changed.
+    """Rename a topic and its labels, both or neither; returns it, and how many labels it has.
 
-    Raises the errors of `TopicsFolder.rename` and `LabelJournal.rename`.
+    Until both are done, the labels have both names. So whatever interrupts it, none is lost, and
+    the same call completes it. Arguments and errors are those of `TopicsFolder.rename`, and errors
+    those of `LabelJournal.rename`, too.
     """
-    labels.of_all_readers()  # a bad line is told before anything has changed
-    stored = topics.rename(old, new, etag)
+    begun = labels.renaming().get(new) == old  # a bad line is told before anything has changed
     try:
-        return stored, labels.rename(old, new)
+        stored = topics.rename(old, new, etag, topic, lambda: labels.rename(old, new, BEGUN))
+    except NoSuchTopicError:
+        if not begun:
+            raise
+        stored = topics.name_file(new, old)
     except BaseException:
-        topics.rename(new, old, stored.etag)
+        if labels.renaming().get(new) == old:
+            there = any(one.topic.name == old for one in topics.read()[0])
+            labels.rename(old, new, UNDONE if there else DONE)
         raise
+    return stored, labels.rename(old, new)
 
 
 def _now() -> str:
     return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _append(file: FileIO, lines: bytes) -> None:
-    """Write all of the lines to the disk, or none of them."""
-    began = file.seek(0, os.SEEK_END)
-    left = memoryview(lines)
-    try:
-        while left:
-            left = left[file.write(left) or 0 :]
-        os.fsync(file.fileno())
-        if not began:
-            sync_folder(Path(os.fsdecode(file.name)).parent)
-    except OSError:
-        file.truncate(began)
-        raise
 
 
 def _end_last_line(file: FileIO) -> None:
@@ -148,14 +161,9 @@ def _end_last_line(file: FileIO) -> None:
     file.seek(max(0, size - 1))
     if file.read() in (b"", b"\n"):
         return
-    content = _content(file)
+    content = contents(file)
     whole = whole_lines(content)
     if whole == content:
-        _append(file, b"\n")
+        append(file, b"\n")
     else:
         file.truncate(len(whole))
-
-
-def _content(file: FileIO) -> bytes:
-    file.seek(0)
-    return file.read()

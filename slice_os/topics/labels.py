@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import orjson
+from xxhash import xxh3_64_hexdigest
 
 from slice_os.errors import InputError
 from slice_os.hits.hit import Context, Hit
@@ -16,8 +18,12 @@ from slice_os.hits.labelled import TABLES, labelled_rows
 from slice_os.tables.table import decoded, json_object
 from slice_os.text.documents import Extent
 
-# The beginning of every line of `Label.to_json`.
+# The beginning of every line of `sealed`.
 _BEGIN = b'{"topic":'
+_CHECKSUM = "checksum"
+RENAME, STATE = "rename", "state"
+"""Fields of a line about a topic's other name: it has begun, is done, or was undone."""
+BEGUN, DONE, UNDONE = "begun", "done", "undone"
 
 Place: TypeAlias = tuple[str, int, int]
 """The document of a span, its first code point, and one past the last."""
@@ -134,9 +140,9 @@ def read_labels(path: str | Path) -> list[Label]:
     That is the one that settles them, or else the last. A line needs ``topic``, ``text`` and
     ``label`` (true or false). It may have ``doc_id``, ``start``, ``end`` and ``passage``, as hits
     have them, and ``reader``, ``settled``, ``date`` and ``origin``, as `Label`. If ``label`` is
-    null, the line takes back its reader's last answer about these words. A table is one that
-    `write_hits` wrote, with labels; see `labelled_rows`. Raises an `InputError` naming file and
-    line.
+    null, the line takes back its reader's last answer about these words. A line with a checksum
+    must be as it was written. A table is one that `write_hits` wrote, with labels; see
+    `labelled_rows`. Raises an `InputError` naming file and line.
     """
     if Path(path).suffix.lower() in TABLES:
         rows = labelled_rows(path)
@@ -156,31 +162,102 @@ def whole_lines(content: bytes) -> bytes:
     if not (last.startswith(_BEGIN) or _BEGIN.startswith(last)):
         return content
     try:
-        orjson.loads(last)
-    except orjson.JSONDecodeError:
+        json.JSONDecoder().raw_decode(last.decode("utf-8", "replace"))
+    except json.JSONDecodeError:
         return content[:whole]
     return content
 
 
-def read_answers(content: bytes, path: str | Path) -> list[Answer]:
-    """Every reader's last answer about the same words, in the order in which they were given.
+def sealed(row: Mapping[str, Any]) -> bytes:
+    """A line of a file of labels, with a checksum that tells whether it is as it was written."""
+    found = {**row, _CHECKSUM: xxh3_64_hexdigest(orjson.dumps(row))}
+    return orjson.dumps(found, option=orjson.OPT_APPEND_NEWLINE)
 
-    What settles a disagreement comes beside its reader's own answer. Raises an `InputError` naming
-    file and line.
+
+def _unsealed(line: bytes, where: str) -> dict[str, Any]:
+    """What a line holds; people's own lines have no checksum."""
+    row = json_object(line, where)
+    noted = row.pop(_CHECKSUM, None)
+    if noted is not None and noted != xxh3_64_hexdigest(orjson.dumps(row)):
+        raise InputError(
+            f"{where}: not as it was written; if you changed it, delete its field {_CHECKSUM!r}"
+        )
+    return row
+
+
+@dataclass(slots=True)
+class LabelLines:
+    """What the lines of a file of labels say, read one after the other.
+
+    A topic that is renamed has both names until that is done, so that a process that is killed
+    meanwhile leaves it with its labels, whichever name its file has.
+
+    Attributes:
+        given: the answers of each reader about the same words; the last one counts.
+        renaming: former names of the topics that are being renamed, by the new ones.
     """
-    given: dict[tuple[str, bool, LabelKey], list[Answer]] = {}
-    for number, line in enumerate(content.splitlines(), start=1):
-        if not line.strip():
-            continue
-        row = json_object(line, f"{path}:{number}")
+
+    given: dict[tuple[str, bool, LabelKey], list[Answer]] = field(default_factory=dict)
+    renaming: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, content: bytes, path: str | Path) -> LabelLines:
+        """Read lines; an `InputError` names file and line of one that cannot be used."""
+        lines = cls()
+        for number, line in enumerate(content.splitlines(), start=1):
+            if line.strip():
+                where = f"{path}:{number}"
+                row = _unsealed(line, where)
+                lines._rename(row, where) if RENAME in row else lines._add(row, number, where)
+        return lines
+
+    def answers(self) -> list[Answer]:
+        """Every reader's last answers, in the order in which they were given."""
+        found = [each[-1] for each in self.given.values() if each]
+        both = {old: new for new, old in self.renaming.items()}
+        named = [one for one in found if one.label.topic in both]
+        found += [_renamed(one, both[one.label.topic]) for one in named]
+        return sorted(found, key=attrgetter("number"))
+
+    def _add(self, row: dict[str, Any], number: int, where: str) -> None:
         taken_back = row.get("label", False) is None
-        label = label_of({**row, "label": False} if taken_back else row, f"{path}:{number}")
-        answers = given.setdefault((label.reader, label.settled, label.key), [])
+        label = label_of({**row, "label": False} if taken_back else row, where)
+        label = replace(label, topic=self.renaming.get(label.topic, label.topic))
+        answers = self.given.setdefault((label.reader, label.settled, label.key), [])
         if not taken_back:
             answers.append(Answer(number, label))
         elif answers:
             answers.pop()
-    return sorted((each[-1] for each in given.values() if each), key=attrgetter("number"))
+
+    def _rename(self, row: Mapping[str, Any], where: str) -> None:
+        old, new, state = (row.get(name) for name in ("topic", RENAME, STATE))
+        if not (isinstance(old, str) and isinstance(new, str) and state in (BEGUN, DONE, UNDONE)):
+            told = f"'topic' and {RENAME!r} are names, and {STATE!r} is {BEGUN}, {DONE} or {UNDONE}"
+            raise InputError(f"{where}: {told}")
+        self.renaming.pop(new, None)
+        if state == BEGUN:
+            self.renaming[new] = old
+        for key in [key for key in self.given if state == DONE and key[2][0] == old]:
+            reader, settled, (_, doc_id, start, end, text) = key
+            words = new, doc_id, start, end, text
+            moved = (
+                replace(one, label=replace(one.label, topic=new)) for one in self.given.pop(key)
+            )
+            there = self.given.setdefault((reader, settled, words), [])
+            there[:] = sorted([*there, *moved], key=attrgetter("number"))
+
+
+def _renamed(answer: Answer, topic: str) -> Answer:
+    return replace(answer, label=replace(answer.label, topic=topic))
+
+
+def read_answers(content: bytes, path: str | Path) -> list[Answer]:
+    """Every reader's last answers about the same words, in the order in which they were given.
+
+    What settles a disagreement comes beside its reader's own answer. Raises an `InputError` naming
+    file and line.
+    """
+    return LabelLines.of(content, path).answers()
 
 
 def holding(answers: Iterable[Answer]) -> list[Answer]:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from slice_os import SpanEncoder
+from slice_os import Corpus, Document, SpanEncoder
 from slice_os.service.app import create_app
 from slice_os.service.settings import ServiceSettings
 from slice_os.topics.frequent import frequent_sentences
@@ -64,6 +64,24 @@ def test_a_document_is_added_replaced_and_deleted(writable: TestClient) -> None:
     assert writable.delete("/documents/new/😀").status_code == 204
     assert writable.delete("/documents/new/😀").status_code == 404
     assert writable.get("/documents/new/😀").status_code == 404
+
+
+def test_a_store_that_takes_its_place_is_served(
+    writable: TestClient, encoder: SpanEncoder, tmp_path: Path
+) -> None:
+    location = tmp_path / "copy"
+    assert writable.get("/documents/chat-1").status_code == 200
+    with Corpus(tmp_path / "other", encoder) as corpus:
+        corpus.add([Document("other", "I lost my card.")])
+    location.rename(tmp_path / "former")
+    (tmp_path / "other").rename(location)
+    new = {"id": "new", "text": "My card is lost."}
+    assert writable.post("/documents", json={"documents": [new]}).json() == {"added": 1}
+    assert writable.get("/documents/new").json()["text"] == new["text"]
+    listed = writable.get("/documents").json()["documents"]
+    assert [one["id"] for one in listed] == ["new", "other"]
+    hits = writable.post("/search", json={"phrases": "my card is lost"}).json()["hits"]
+    assert {hit["doc_id"] for hit in hits} == {"new", "other"}
 
 
 @pytest.mark.parametrize(

@@ -169,10 +169,10 @@ def put(
     if if_match is None:
         return topic_answer(services.topics.add(topic_of(body, name)), 201)
     topic, etag = topic_of(body, body.name or name), wanted_etag(if_match)
-    if topic.name != name:
-        stored, _ = rename_topic(services.topics, services.labels, name, topic.name, etag)
-        etag = stored.etag
-    return topic_answer(services.topics.replace(topic, etag))
+    if topic.name == name:
+        return topic_answer(services.topics.replace(topic, etag))
+    stored, _ = rename_topic(services.topics, services.labels, name, topic.name, etag, topic)
+    return topic_answer(stored)
 
 
 @router.delete("/topics/{name}", status_code=204)

@@ -72,6 +72,7 @@ class LocalStore:
         if not exists(folder):
             raise StoreError(f"{folder}: no store here; make one with `slice-os ingest`")
         self.folder = folder
+        self._identity = _identity(folder)
         self._connections = ReadConnections(folder)
         with self._reading() as connection:
             self.settings: StoreSettings = read_settings(connection)
@@ -101,6 +102,10 @@ class LocalStore:
         """
         create(folder, StoreSettings(card, max_pieces))
         return cls.open(folder, card)
+
+    def replaced(self) -> bool:
+        """Whether another store is in the folder, or none, since this one was opened."""
+        return _identity(self.folder) != self._identity
 
     def check_encoder(self, card: ModelCard) -> None:
         self.settings.encoder.check_made(self.folder, card)
@@ -257,11 +262,20 @@ class LocalStore:
                 busy = f"{self.folder}: another process is writing to it; wait until it ends"
                 raise StoreError(busy) from None
         with held, closing(connect(self.folder)) as connection:
+            self._check_current()
             yield connection
+
+    def _check_current(self) -> None:
+        if self.replaced():
+            raise StoreError(
+                f"{self.folder}: has been replaced since this process opened it; open it again, or "
+                "run the same command again"
+            )
 
     @contextmanager
     def _reading(self) -> Iterator[Database]:
         """A connection that sees one state of the database, even if a writer commits meanwhile."""
+        self._check_current()
         with errors_explained(self.folder):
             connection = self._connections.take()
             try:
@@ -272,6 +286,7 @@ class LocalStore:
 
     def _snapshot(self) -> Snapshot:
         """The present state of the store, kept until the snapshot is dropped."""
+        self._check_current()
         with errors_explained(self.folder):
             connection = self._connections.take()
             try:
@@ -310,6 +325,15 @@ class LocalStore:
                 self._checked = CheckedPassages(self._arrays)
             self._arrays.open(state.words, state.pieces)
             return self._arrays, self._checked
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """What differs if a store is put in the place of another one; None without a store."""
+    try:
+        stat = (folder / DATABASE).stat()
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino
 
 
 class LocalBackend(Backend):
