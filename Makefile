@@ -33,6 +33,7 @@ soak: $(VENV)/.dev ## Damage, kill, fill and load stores and nodes, cut the powe
 	$(BIN)/python -m tests.soak.damage --out benchmarks/results/soak_damage.json
 	$(BIN)/python -m tests.soak.fuzz --out benchmarks/results/soak_fuzz.json
 	$(BIN)/python -m tests.soak.kills --out benchmarks/results/soak_kills.json
+	$(BIN)/python -m tests.soak.kills_topics --out benchmarks/results/soak_kills_topics.json
 	$(BIN)/python -m tests.soak.power_cuts --out benchmarks/results/soak_power_cuts.json
 	$(BIN)/python -m tests.soak.kills_opensearch --out benchmarks/results/soak_kills_opensearch.json
 	$(BIN)/python -m tests.soak.faults_opensearch --out benchmarks/results/soak_faults_opensearch.json

@@ -113,7 +113,9 @@ class SeenHits:
             content = path.read_bytes().decode("ascii") if path.exists() else ""
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{path}: no record of seen hits ({error})") from None
-        *lines, _ = content.split("\n")  # what a killed run left of the last line is none
+        lines = content.split("\n")
+        if len(lines[-1]) <= len(_line("")) + _DIGEST:
+            lines.pop()  # nothing, or what a killed run left of a line
         for number, line in enumerate(lines, 1):
             digest = line[:_DIGEST]
             if line not in (digest, _line(digest)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,10 +11,10 @@ from typing import Any
 import pytest
 from opensearchpy import OpenSearch
 
-from slice_os import Corpus, Document, SpanEncoder, StoreError
-from slice_os.service import services
+from slice_os import AsyncCorpus, Corpus, Document, SpanEncoder, StoreError
 from slice_os.service.services import Encoders, ServedStores
 from slice_os.service.settings import ServiceSettings
+from slice_os.stores import current
 from slice_os.stores.opensearch.schema.records import passage_key
 from slice_os.stores.opensearch.server.connection import IndexHandle
 from slice_os.stores.opensearch.versions.reindexing import reindex
@@ -193,6 +194,38 @@ def test_reindex_and_swap(run: Run, calls: Corpus, store: str, encoder: SpanEnco
         assert corpus.search(PHRASES[0])[0].doc_id == "new"
 
 
+def test_an_open_corpus_notices_a_swap(
+    run: Run,
+    calls: Corpus,
+    store: str,
+    encoder: SpanEncoder,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(current, "SECONDS", 0.0)
+
+    async def newest(there: AsyncCorpus) -> str:
+        return (await there.search("a brand new wish", top_k=1))[0].doc_id
+
+    async def ask() -> list[str]:
+        async with AsyncCorpus(store, encoder) as there:
+            before = await newest(there)
+            swap()
+            return [before, await newest(there)]
+
+    def swap() -> None:
+        assert run("index", "reindex", "--store", store).status == 0
+        with Corpus(f"{store}-000002", encoder) as copy:
+            copy.add([Document("new", "This is a brand new wish.")])
+        assert run("index", "swap", "--store", store, "--delete-old").status == 0
+
+    assert "new" not in calls
+    before, after = asyncio.run(ask())
+    assert before != "new" == after
+    assert "new" in calls
+    assert calls.add([Document("newer", "This is another brand new wish.")]) == 1
+    assert {hit.doc_id for hit in calls.search("a brand new wish", top_k=2)} == {"new", "newer"}
+
+
 def test_a_swap_leaves_nothing_behind(
     run: Run, calls: Corpus, store: str, index_name: str, tmp_path: Path
 ) -> None:
@@ -217,7 +250,7 @@ def test_a_swap_leaves_nothing_behind(
 def test_a_service_follows_a_swap(
     run: Run, calls: Corpus, store: str, index_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(services, "_CURRENT_SECONDS", 0.0)
+    monkeypatch.setattr(current, "SECONDS", 0.0)
     served = ServedStores(ServiceSettings({"calls": store}), Encoders())
     try:
         before = served.get()

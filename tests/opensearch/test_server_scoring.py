@@ -286,7 +286,7 @@ def test_mining_is_the_same(
     filtered = scored_here.mine(PHRASES, where=where, **wanted)  # type: ignore[arg-type]
     assert expected
     assert calls.mine(PHRASES, **wanted) == expected  # type: ignore[arg-type]
-    monkeypatch.setattr(server_flows, "SLICE_PASSAGES", 40)
+    monkeypatch.setattr(server_flows, "RANGE_PASSAGES", 40)
     monkeypatch.setattr(scripted, "LARGEST_ANSWER", 10)
     assert calls.mine(PHRASES, **wanted) == expected  # type: ignore[arg-type]
     assert calls.mine(PHRASES, where=where, **wanted) == filtered  # type: ignore[arg-type]

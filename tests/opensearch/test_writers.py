@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
+from collections.abc import Iterator, Sequence
 
 import pytest
 from opensearchpy import OpenSearch
@@ -11,9 +12,15 @@ from opensearchpy import OpenSearch
 from slice_os import Corpus, Document, SpanEncoder, StoreError
 from slice_os.ingest.passages import encode_documents
 from slice_os.spans.passages import DocumentPart
-from slice_os.stores.opensearch.loading import lease
-from slice_os.stores.opensearch.loading.bulk import delete_action, version_of
-from slice_os.stores.opensearch.loading.loading import deliver, find_faults
+from slice_os.stores.opensearch.loading import lease, loading, writer
+from slice_os.stores.opensearch.loading.bulk import (
+    Action,
+    BulkSender,
+    Outcome,
+    delete_action,
+    version_of,
+)
+from slice_os.stores.opensearch.loading.loading import Fault, deliver, find_faults
 from slice_os.stores.opensearch.loading.writer import OpenSearchWriter
 from slice_os.stores.opensearch.schema.records import passage_key
 from slice_os.stores.opensearch.search.listing import find_entries
@@ -54,6 +61,56 @@ def test_the_first_error_is_the_one_that_is_raised(
         corpus.add(documents(3))
         assert live_settings(opensearch, index) == (None, "1")
         assert "restore" not in meta(opensearch, index)
+
+
+@pytest.mark.usefixtures("small_requests")
+@pytest.mark.parametrize("deletes", [True, False])
+def test_who_leaves_has_cleaned_up_only_what_it_touched(
+    opensearch: OpenSearch,
+    opensearch_url: str,
+    index_name: str,
+    encoder: SpanEncoder,
+    monkeypatch: pytest.MonkeyPatch,
+    deletes: bool,
+) -> None:
+    (part,) = encode_documents([Document("0", "Please cancel my order. " * 400)], encoder)
+    looked: list[object] = []
+
+    def look(handle: IndexHandle, doc_ids: object = None) -> Iterator[Fault]:
+        looked.append(doc_ids)
+        return find_faults(handle, doc_ids)  # type: ignore[arg-type]
+
+    def leave(corpus: Corpus) -> None:
+        with corpus.store.writer() as writer:
+            writer.write(DocumentPart(part.document, part.passages[:-1], last=False))
+            writer.flush()
+            if deletes:
+                monkeypatch.setattr(OpenSearchWriter, "_former", lambda *_: {"1": range(1)})
+                monkeypatch.setattr(BulkSender, "deliver", stop)
+                writer.delete(["1"])
+            raise KeyboardInterrupt
+
+    def stop(sender: BulkSender, actions: Sequence[Action]) -> list[Outcome]:
+        monkeypatch.undo()
+        sender.deliver(actions)  # the record alone
+        raise KeyboardInterrupt
+
+    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+        corpus.add(documents(20))
+        former = corpus.text("0")
+        with pytest.raises(KeyboardInterrupt):
+            leave(corpus)
+        index = concrete(opensearch, index_name)
+        assert "restore" not in meta(opensearch, index)
+        assert live_settings(opensearch, index) == (None, "1")
+        for module in (loading, writer):
+            monkeypatch.setattr(module, "find_faults", look)
+        corpus.add([Document("next", "Please cancel my order.")])
+        assert looked == []
+        handle = IndexHandle(opensearch, index, index)
+        assert list(find_faults(handle)) == []
+        assert corpus.text("0") == former
+        assert ("1" in corpus) is not deletes
 
 
 @pytest.mark.usefixtures("small_requests")

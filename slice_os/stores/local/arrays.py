@@ -162,11 +162,10 @@ class Arrays:
                         path.unlink()
 
 
-def present_generation(folder: Path, stored: object) -> int:
-    """The stored generation if its array files are in a folder, otherwise the newest one there."""
+def present_generations(folder: Path) -> list[int]:
+    """The generations of which there are array files in a folder, the newest first."""
     names = (path.stem.partition("-")[2] or "0" for path in folder.glob("vectors*.i8"))
-    found = [int(name) for name in names if name.isdecimal()]
-    return next((one for one in found if str(one) == stored), max(found, default=0))
+    return sorted((int(name) for name in names if name.isdecimal()), reverse=True)
 
 
 def _open_like_database(path: str, flags: int) -> int:

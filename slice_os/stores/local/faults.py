@@ -18,7 +18,7 @@ from slice_os.errors import StoreError
 from slice_os.stores.local.arrays import (
     Arrays,
     PassageTable,
-    present_generation,
+    present_generations,
     read_table,
     rows_within,
     select_table,
@@ -97,11 +97,11 @@ def find_faults(connection: Database, settings: StoreSettings) -> Iterator[Fault
             state = read_state(connection)
         except StoreError:
             yield Fault(f"{DATABASE}, settings", "a count is missing or no number")
-            state = _recounted(connection)
+            state = _recounted(connection, settings)
         else:
             if damaged_state(connection):
                 yield Fault(f"{DATABASE}, settings", "the counts are not as they were written")
-                state = replace(state, generation=_generation(connection))
+                state = replace(state, generation=_generation(connection, settings))
         table = select_table(connection)
         yield from _count_faults(connection, state, table)
         yield from _array_faults(connection, state, table, settings)
@@ -146,20 +146,26 @@ def _array_faults(
     connection: Database, state: StoreState, table: PassageTable, settings: StoreSettings
 ) -> Iterator[Fault]:
     arrays = Arrays(connection.folder, settings.encoder, state.generation)
-    rows = {"words": state.words, "pieces": state.pieces}
+    wanted = {"words": state.words, "pieces": state.pieces}
     for name, files in (("words", arrays.by_word), ("pieces", arrays.by_piece)):
         for file in files:
-            if file.rows() < rows[name]:
-                yield Fault(file.path.name, f"has {file.rows()} of {rows[name]} rows")
-        rows[name] = min(file.rows() for file in files)
-    inside = rows_within(table, rows["words"], rows["pieces"])
-    lost = [(int(key), f"passage {key}") for key in table.ids[~inside]]
-    arrays.open(rows["words"], rows["pieces"])
-    table = table[np.flatnonzero(inside)]
-    lost += [(key, damaged_rows(table, arrays, key)) for key in damaged_passages(table, arrays)]
-    for key, where in lost:
+            if file.rows() < wanted[name]:
+                yield Fault(file.path.name, f"has {file.rows()} of {wanted[name]} rows")
+    for key, where in _lost(arrays, table):
         doc_id, row = connection.row(_DOCUMENT_OF, key) or (None, None)
         yield Fault(where, "not as they were written", _name(doc_id), row)
+
+
+def _lost(arrays: Arrays, table: PassageTable) -> Iterator[tuple[int, str]]:
+    """Passages whose rows are not in the files, or differ from their checksums, and where."""
+    words, pieces = (
+        min(file.rows() for file in files) for files in (arrays.by_word, arrays.by_piece)
+    )
+    inside = rows_within(table, words, pieces)
+    yield from ((int(key), f"passage {key}") for key in table.ids[~inside])
+    arrays.open(words, pieces)
+    table = table[np.flatnonzero(inside)]
+    yield from ((key, damaged_rows(table, arrays, key)) for key in damaged_passages(table, arrays))
 
 
 def _name(doc_id: Any) -> str | None:
@@ -201,7 +207,7 @@ def repair(connection: Database, settings: StoreSettings, faults: Iterable[Fault
             connection.executemany("DELETE FROM documents WHERE id = ?", ((row,) for row in lost))
             for statement in _REBUILT:
                 connection.execute(statement)
-            state = _restore_counts(connection)
+            state = _restore_counts(connection, settings)
             _derive(connection, state, Arrays(folder, settings.encoder, state.generation))
             remaining = next(find_faults(connection, settings), None)
             if remaining is not None:
@@ -213,18 +219,33 @@ def repair(connection: Database, settings: StoreSettings, faults: Iterable[Fault
         ) from None
 
 
-def _recounted(connection: Database) -> StoreState:
+def _recounted(connection: Database, settings: StoreSettings) -> StoreState:
     revision = secrets.randbits(62)  # no reader must take the state for one that it knows
-    return StoreState(revision, _generation(connection), **used_counts(connection))
+    generation = _generation(connection, settings)
+    return StoreState(revision, generation, **used_counts(connection))
 
 
-def _generation(connection: Database) -> int:
+def _generation(connection: Database, settings: StoreSettings) -> int:
+    """The generation whose files have the most passages as they were written.
+
+    Of several, the stored one, or else the newest.
+    """
+    folder, table = connection.folder, select_table(connection)
     stored = connection.row("SELECT value FROM settings WHERE name = 'generation'")
-    return present_generation(connection.folder, stored and stored[0])
+
+    def faults(generation: int) -> tuple[int, bool]:
+        arrays = Arrays(folder, settings.encoder, generation)
+        lost = sum(1 for _ in _lost(arrays, table))
+        return lost, stored is None or stored[0] != str(generation)
+
+    return min(present_generations(folder), key=faults, default=0)
 
 
-def _restore_counts(connection: Database) -> StoreState:
-    values = {**asdict(_recounted(connection)), SOURCES: str(sources_checksum(connection))}
+def _restore_counts(connection: Database, settings: StoreSettings) -> StoreState:
+    values = {
+        **asdict(_recounted(connection, settings)),
+        SOURCES: str(sources_checksum(connection)),
+    }
     connection.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", values.items())
     seal_state(connection)
     return read_state(connection)

@@ -139,6 +139,11 @@ class BulkSender:
         self._closed.set()
         self._executor.shutdown(cancel_futures=True)
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether all that was sent was answered, once it is closed."""
+        return all(one.cancelled() or one.exception() is None for one in self._under_way)
+
     def _send(self, deliver: Callable[[Sequence[Action]], list[Outcome]] | None = None) -> None:
         if not self._chunk:
             return

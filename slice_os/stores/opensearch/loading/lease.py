@@ -46,10 +46,13 @@ class Lease:
 
     A process that sees the record unchanged for long enough takes it over. So no clocks are
     compared, and it does not matter on which machine or in which container the holder is.
+
+    Its holder says whether it is ``clean``: failed, but left nothing incomplete.
     """
 
     def __init__(self, handle: IndexHandle, key: str) -> None:
         self.lost = False
+        self.clean = False
         self._handle = handle
         self._key = key
         self._record = {

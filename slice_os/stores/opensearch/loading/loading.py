@@ -77,11 +77,17 @@ class Fault:
         return {**told, "ordinals": list(self.passages)}
 
 
-def find_faults(handle: IndexHandle) -> Iterator[Fault]:
-    """Compare every document's record with its passages, in one state of the index."""
+def find_faults(handle: IndexHandle, doc_ids: Sequence[str] | None = None) -> Iterator[Fault]:
+    """Compare every document's record with its passages, in one state of the index.
+
+    Of some documents, or of all.
+    """
+    wanted: list[Body] = [{"terms": {"kind": ["document", "passage"]}}]
+    if doc_ids is not None:
+        wanted.append({"terms": {"doc_id": list(doc_ids)}})
     body: Body = {
         "size": PAGE,
-        "query": {"terms": {"kind": ["document", "passage"]}},
+        "query": {"bool": {"filter": wanted}},
         "sort": [{"doc_id": "asc"}, {"kind": "asc"}, {"ordinal": "asc"}],
         "_source": ["doc_id", "kind", "ordinal", "passages"],
         "seq_no_primary_term": True,
@@ -178,9 +184,10 @@ def loading(handle: IndexHandle, part: WorkShare = WHOLE) -> Iterator[Lease]:
         # lease expires, so that the next load or the last process repairs.
         if not lease.lost:
             with suppress(StoreError):
-                _note_interruption(handle)
+                if not lease.clean:
+                    _note_interruption(handle)
                 lease.release()
-                _end(handle, part, writes, failed=True)
+                _end(handle, part, writes, failed=True, clean=lease.clean)
         lease.stop()
         raise
     lease.release()
@@ -235,10 +242,13 @@ def _begin(handle: IndexHandle, part: WorkShare, note: LoadNote | None, takes_ov
     handle.ask(handle.client.indices.put_settings, body={"index": fast})
 
 
-def _end(handle: IndexHandle, part: WorkShare, writes: int, failed: bool = False) -> bool:
+def _end(
+    handle: IndexHandle, part: WorkShare, writes: int, failed: bool = False, clean: bool = False
+) -> bool:
     """Restore the settings, unless others run the same load; returns whether that adds replicas.
 
-    If this process failed, the next load repairs the index. ``writes`` are those before the load.
+    If this process failed, the next load repairs the index, unless all that it wrote is ``clean``,
+    and it was before. ``writes`` are those before the load.
     """
     live, expired = watch(handle, _keys(part))
     if live:
@@ -259,7 +269,8 @@ def _end(handle: IndexHandle, part: WorkShare, writes: int, failed: bool = False
         before = note.restore.get(_REPLICAS)
         adds_replicas = before not in (None, _current(handle)[_REPLICAS])
         handle.ask(handle.client.indices.put_settings, body={"index": note.restore})
-        _write_note(handle, LoadNote({}, part.total, interrupted=True) if failed else None)
+        damaged = failed and (not clean or note.interrupted or bool(expired))
+        _write_note(handle, LoadNote({}, part.total, interrupted=True) if damaged else None)
         remove(handle, expired)
     return adds_replicas
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 from slice_os.errors import StoreError
 from slice_os.spans.passages import DocumentPart
@@ -17,10 +16,9 @@ from slice_os.stores.opensearch.loading.bulk import (
     delete_action,
     index_action,
     update_action,
-    version_of,
 )
 from slice_os.stores.opensearch.loading.lease import Lease
-from slice_os.stores.opensearch.loading.loading import loading
+from slice_os.stores.opensearch.loading.loading import deletions, find_faults, loading
 from slice_os.stores.opensearch.schema.records import (
     LONGEST_ID,
     document_key,
@@ -31,7 +29,7 @@ from slice_os.stores.opensearch.schema.records import (
     source_key,
 )
 from slice_os.stores.opensearch.schema.settings import IndexSettings
-from slice_os.stores.opensearch.search.listing import PAGE, find_entries, find_records
+from slice_os.stores.opensearch.search.listing import PAGE, find_records
 from slice_os.stores.opensearch.search.searches import pieces
 from slice_os.stores.opensearch.server.connection import IndexHandle
 from slice_os.stores.protocol import WHOLE, Rejection, WorkShare
@@ -71,20 +69,15 @@ def writing_in_load(
         with closing(sender):
             yield writer
             writer.flush()
-    except BaseException:
-        # If this fails, too, the next load does it.
+    except BaseException as error:
+        # If this fails, too, the next load does it for the whole index.
         with suppress(StoreError), closing(BulkSender(handle, 0, confirm)) as once:
-            for keys in pieces(writer.unfinished(), PAGE):
-                once.deliver(_deletions(find_entries(handle, keys, fields=False)))
+            for doc_ids in pieces(writer.unfinished(), PAGE):
+                for fault in find_faults(handle, doc_ids):
+                    once.deliver(deletions(fault.doc_id, fault.surplus))
+            if lease is not None:
+                lease.clean = sender.is_settled and not isinstance(error, StoreError)
         raise
-
-
-def _deletions(entries: Iterable[dict[str, Any]]) -> list[Action]:
-    """Deletions of what was found alone.
-
-    A node may carry them out only when a shard is back, after another process wrote the same.
-    """
-    return [delete_action(NOBODY, entry["_id"], version_of(entry)) for entry in entries]
 
 
 @dataclass(slots=True)
@@ -129,6 +122,7 @@ class OpenSearchWriter:
         self._check = check
         self._parts: list[DocumentPart] = []
         self._open: dict[int, _Open] = {}
+        self._deleting: dict[str, range] = {}
         self._ids: set[str] = set()
         self._current: int | None = None
         self._number = 0
@@ -162,10 +156,11 @@ class OpenSearchWriter:
     def delete(self, doc_ids: Iterable[str]) -> int:
         deleted = 0
         for batch in self._settled(doc_ids):
-            former = self._former(batch)
+            self._deleting = former = self._former(batch)
             self._sender.deliver([delete_action(NOBODY, document_key(doc_id)) for doc_id in former])
             places = [(doc_id, ordinal) for doc_id in former for ordinal in former[doc_id]]
             self._sender.deliver([delete_action(NOBODY, passage_key(*place)) for place in places])
+            self._deleting = {}
             deleted += len(former)
         return deleted
 
@@ -187,13 +182,8 @@ class OpenSearchWriter:
         self._sender.deliver([delete_action(NOBODY, source_key(source))])
 
     def unfinished(self) -> list[str]:
-        """The keys of what was written of documents without a new record."""
-        return [
-            passage_key(state.document.id, ordinal)
-            for state in self._open.values()
-            if not state.recorded
-            for ordinal in state.passages
-        ]
+        """The ids of documents of which passages may be stored that no record counts."""
+        return [*self._deleting, *(state.document.id for state in self._open.values())]
 
     def _settled(self, doc_ids: Iterable[str]) -> Iterator[Sequence[str]]:
         """Ids in batches, none of a document in progress."""

@@ -13,6 +13,7 @@ from slice_os.errors import StoreError
 from slice_os.query.query import Query
 from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.opensearch.schema.indices import PROJECTION_KEY, Index
+from slice_os.stores.opensearch.schema.records import passage_key
 from slice_os.stores.opensearch.schema.settings import settings_of
 from slice_os.stores.opensearch.search import hybrid, searches
 from slice_os.stores.opensearch.search.exchange import (
@@ -114,15 +115,15 @@ class SearchFlows:
     def near(self, query: Query, threshold: float) -> Flow[list[str]]:
         """Ids of the passages that the index proposes for a threshold, in stored order."""
         least = searches.proposal_score(threshold)
-        hits: list[Answer] = []
+        found: set[tuple[str, int]] = set()
         for vector in query.phrases.vectors:
             nearest = searches.nearest(vector, self.index.settings, query.where, least)
             (answer,) = yield from self.msearch([nearest], query)
-            hits += answer["hits"]["hits"]
+            found.update(searches.places(answer["hits"]["hits"]))
             if len(answer["hits"]["hits"]) == searches.GRAPH_WIDTH:
                 further = searches.radial(vector, self.index.settings, query.where, least)
-                hits += yield from at_point(self.index.name, partial(all_hits, body=further))
-        return searches.in_stored_order(hits)
+                found |= yield from at_point(self.index.name, partial(all_places, body=further))
+        return [passage_key(*place) for place in sorted(found)]
 
     def _candidates(
         self, query: Query, ids: Sequence[str], best: FloatArray, point: str | None = None
@@ -233,11 +234,11 @@ def pages(index: str, body: Body) -> Stream[list[Answer]]:
     yield from at_point(index, scan)
 
 
-def all_hits(point: str, body: Body) -> Flow[list[Answer]]:
-    """All hits of a search at a point in time."""
-    found, hits = list[Answer](), None
+def all_places(point: str, body: Body) -> Flow[set[tuple[str, int]]]:
+    """Document and ordinal of all hits of a search at a point in time."""
+    found, hits = set[tuple[str, int]](), None
     while hits := (yield from next_page(point, body, hits)):
-        found += hits
+        found.update(searches.places(hits))
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -57,6 +58,20 @@ def conditions(where: Where) -> list[Body]:
 def admitted(where: Where) -> Body:
     """The filter for every passage that a query admits."""
     return {"bool": {"filter": [PASSAGES, *conditions(where)]}}
+
+
+def ranges(where: Where, edges: Sequence[str]) -> Iterator[Body]:
+    """Filters for what a query admits, divided by the ids of documents, in stored order."""
+    for low, high in itertools.pairwise([None, *edges, None]):
+        bounds = {name: edge for name, edge in (("gte", low), ("lt", high)) if edge is not None}
+        within = [{"range": {"doc_id": bounds}}] if bounds else []
+        yield {"bool": {"filter": [admitted(where), *within]}}
+
+
+def sampled(where: Where, size: int) -> Body:
+    """Some passages that a query admits, at random; places only."""
+    chosen = {"query": admitted(where), "random_score": {}, "boost_mode": "replace"}
+    return PLACES | {"size": size, "query": {"function_score": chosen}}
 
 
 def by_id(ids: Sequence[str]) -> Body:
@@ -235,9 +250,14 @@ def ids_of(answers: Sequence[Answer]) -> list[str]:
     return list(dict.fromkeys(id_of(hit) for answer in answers for hit in answer["hits"]["hits"]))
 
 
+def places(hits: Iterable[Answer]) -> Iterator[tuple[str, int]]:
+    """Document and ordinal of hits of searches sorted by `STORED_ORDER`."""
+    return ((hit["sort"][0], hit["sort"][1]) for hit in hits)
+
+
 def in_stored_order(hits: Iterable[Answer]) -> list[str]:
     """Ids of hits of searches sorted by `STORED_ORDER`, without duplicates."""
-    return [passage_key(*place) for place in sorted({tuple(hit["sort"]) for hit in hits})]
+    return [passage_key(*place) for place in sorted(set(places(hits)))]
 
 
 def ranked_best(answers: Sequence[Answer]) -> FloatArray:

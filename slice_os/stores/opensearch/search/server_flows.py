@@ -22,7 +22,7 @@ from slice_os.query.query import Query
 from slice_os.stores.candidates import BestPassages, ScoredCandidates, ScoredPassage, best_columns
 from slice_os.stores.opensearch.search import hybrid, scripted, searches
 from slice_os.stores.opensearch.search.exchange import LIST_PLUGINS, Flow, Stream
-from slice_os.stores.opensearch.search.flows import SearchFlows, all_hits, at_point
+from slice_os.stores.opensearch.search.flows import SearchFlows, at_point, next_page
 from slice_os.stores.opensearch.search.scripted import (
     NATIVE,
     PAINLESS,
@@ -45,10 +45,10 @@ DEPTH = 1_000
 DEPTH_FOR_SHORT = 8_000
 # What a script computes in single precision may be that far below the exact cosine.
 PRECISION = 3e-4
-# Passages times phrases of a slice of a scan, so that no request takes long.
-SLICE_PASSAGES = 8_000
-# Of one point in time, by default.
-MAX_SLICES = 1_024
+# Passages times phrases of a range of a scan, so that no request takes long, and how many passages
+# of a random sample tell where one ends.
+RANGE_PASSAGES = 8_000
+EDGE_SAMPLES = 8
 
 T = TypeVar("T")
 
@@ -83,14 +83,12 @@ class ServerFlows(SearchFlows):
         scan = partial(scripted.scan, query, engine=engine, threshold=threshold - PRECISION)
         fetch = partial(self.fetch_above, query=query, threshold=threshold, best=best)
         if exhaustive:
-            yield from self._scan_slices(query, passages, scan, fetch)
+            yield from self._scan_ranges(query, passages, scan, fetch)
             return
         ids = yield from self.near(query, threshold)
-        hits: list[Answer] = []
         for some in searches.pieces(ids, scripted.LARGEST_ANSWER):
             (answer,) = yield from self.msearch([scan(searches.by_id(some))], query)
-            hits += answer["hits"]["hits"]
-        yield from fetch(searches.in_stored_order(hits))
+            yield from fetch(searches.in_stored_order(answer["hits"]["hits"]))
 
     def _scoring(
         self, query: Query, search: Callable[[ScriptEngine], Flow[T | None]]
@@ -292,26 +290,34 @@ class ServerFlows(SearchFlows):
         head, _, *found = yield from self._scripted(bodies, query)
         return engine, searches.best_bm25(found), scripted.counted(head)
 
-    def _scan_slices(
+    def _scan_ranges(
         self,
         query: Query,
         passages: int,
         scan: Callable[[Body], Body],
         fetch: Callable[..., Stream[ScoredCandidates]],
     ) -> Stream[ScoredCandidates]:
-        """Every passage that the query admits, in slices of one state of the index."""
+        """Every passage that the query admits, in one state of the index.
+
+        One range of documents comes after the other, so that no more than a page of hits is kept.
+        """
 
         def walk(point: str) -> Stream[ScoredCandidates]:
-            hits: list[Answer] = []
-            slices = passages * len(query.phrases.texts) // SLICE_PASSAGES
-            slices = min(max(1, slices), MAX_SLICES)
-            body = scan(searches.admitted(query.where))
-            for number in range(slices):
-                part = {"slice": {"id": number, "max": slices}} if slices > 1 else {}
-                hits += yield from all_hits(point, body | part)
-            yield from fetch(searches.in_stored_order(hits), point=point)
+            ranges = passages * len(query.phrases.texts) // RANGE_PASSAGES
+            edges = (yield from self._edges(query, ranges, point)) if ranges > 1 else []
+            for some in searches.ranges(query.where, edges):
+                body, hits = scan(some), None
+                while hits := (yield from next_page(point, body, hits)):
+                    yield from fetch(searches.in_stored_order(hits), point=point)
 
         yield from at_point(self.index.name, walk)
+
+    def _edges(self, query: Query, ranges: int, point: str) -> Flow[list[str]]:
+        """Ids of documents that divide the passages into about so many ranges of one size."""
+        size = min(EDGE_SAMPLES * ranges, scripted.LARGEST_ANSWER)
+        hits = yield from next_page(point, searches.sampled(query.where, size), None)
+        found = sorted(hit["fields"]["doc_id"][0] for hit in hits)
+        return sorted(set(found[:: max(1, len(found) // ranges)]))
 
     def _load(self, query: Query, hits: Mapping[str, RankedHit]) -> Flow[tuple[ScoredPassage, ...]]:
         """The passages of hits, with the token vectors of those that came without."""
