@@ -73,7 +73,7 @@ def test_who_leaves_has_cleaned_up_only_what_it_touched(
     monkeypatch: pytest.MonkeyPatch,
     deletes: bool,
 ) -> None:
-    (part,) = encode_documents([Document("0", "Please cancel my order. " * 400)], encoder)
+    (part,) = encode_documents([Document("doc-000", "Please cancel my order. " * 400)], encoder)
     looked: list[object] = []
 
     def look(handle: IndexHandle, doc_ids: object = None) -> Iterator[Fault]:
@@ -85,9 +85,9 @@ def test_who_leaves_has_cleaned_up_only_what_it_touched(
             writer.write(DocumentPart(part.document, part.passages[:-1], last=False))
             writer.flush()
             if deletes:
-                monkeypatch.setattr(OpenSearchWriter, "_former", lambda *_: {"1": range(1)})
+                monkeypatch.setattr(OpenSearchWriter, "_former", lambda *_: {"doc-001": range(1)})
                 monkeypatch.setattr(BulkSender, "deliver", stop)
-                writer.delete(["1"])
+                writer.delete(["doc-001"])
             raise KeyboardInterrupt
 
     def stop(sender: BulkSender, actions: Sequence[Action]) -> list[Outcome]:
@@ -97,7 +97,7 @@ def test_who_leaves_has_cleaned_up_only_what_it_touched(
 
     with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
         corpus.add(documents(20))
-        former = corpus.text("0")
+        former = corpus.text("doc-000")
         with pytest.raises(KeyboardInterrupt):
             leave(corpus)
         index = concrete(opensearch, index_name)
@@ -109,8 +109,8 @@ def test_who_leaves_has_cleaned_up_only_what_it_touched(
         assert looked == []
         handle = IndexHandle(opensearch, index, index)
         assert list(find_faults(handle)) == []
-        assert corpus.text("0") == former
-        assert ("1" in corpus) is not deletes
+        assert corpus.text("doc-000") == former
+        assert ("doc-001" in corpus) is not deletes
 
 
 @pytest.mark.usefixtures("small_requests")
