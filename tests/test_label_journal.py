@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from slice_os import InputError
 from slice_os.hits.hit import Context
-from slice_os.topics.folder import TopicsFolder
+from slice_os.topics.folder import NoSuchTopicError, TopicsFolder
 from slice_os.topics.journal import LabelJournal, rename_topic
 from slice_os.topics.labels import Label, Origin, read_labels
 from tests.soak import kills_topics
@@ -178,6 +178,15 @@ class TestRenaming:
         assert journal.take_back([left]) == [left]
         rename_topic(topics, journal, "leave", "cancel")
         assert self.state(topics, journal) == {"cancel": [("c", True)]}
+
+    def test_is_completed_without_labels(self, topics: TopicsFolder, tmp_path: Path) -> None:
+        journal = LabelJournal(tmp_path / "none.jsonl")
+        left = topics.folder / "cancel.toml"
+        left.write_text('name = "leave"\nphrases = ["end my plan"]\n')
+        assert rename_topic(topics, journal, "cancel", "leave")[0].path.name == "leave.toml"
+        with pytest.raises(NoSuchTopicError):
+            rename_topic(topics, journal, "cancel", "leave")
+        assert not journal.path.exists()
 
     def test_that_fails_changes_nothing(
         self, topics: TopicsFolder, journal: LabelJournal, monkeypatch: pytest.MonkeyPatch

@@ -47,14 +47,11 @@ def find_records(handle: IndexHandle, keys: Sequence[str]) -> list[dict[str, Any
     return [entry["_source"] for entry in find_entries(handle, keys)]
 
 
-def find_entries(
-    handle: IndexHandle, keys: Sequence[str], fields: bool = True
-) -> list[dict[str, Any]]:
-    """As `find_records`, with their versions, or these alone, and without trying again."""
+def find_entries(handle: IndexHandle, keys: Sequence[str]) -> list[dict[str, Any]]:
+    """As `find_records`, with their versions, and without trying again."""
     if not keys:
         return []
-    asked = {"body": {"ids": list(keys)}, "_source": fields}
-    answers = handle.ask(handle.client.mget, "docs", **asked)["docs"]
+    answers = handle.ask(handle.client.mget, "docs", body={"ids": list(keys)})["docs"]
     for answer in answers:
         if "error" in answer:
             if answer["error"]["type"] == "index_not_found_exception":
