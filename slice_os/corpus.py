@@ -109,7 +109,8 @@ class Corpus:
         self._encoder = encoder
         self._verifier = verifier
         self._max_pieces = max_pieces
-        self._current = Current(self._opened, lambda store: store)
+        # A store that was given stays the one.
+        self._current = Current(self._opened, lambda one: None if one is store else one)
 
     @cached_property
     def encoder(self) -> SpanEncoder:

@@ -36,10 +36,10 @@ class Current(Generic[T]):
 
     Args:
         make: opens the store, and returns what is made of it.
-        store_of: the store of what was made.
+        store_of: the store of what was made; None if it is never replaced.
     """
 
-    def __init__(self, make: Callable[[], T], store_of: Callable[[T], Store]) -> None:
+    def __init__(self, make: Callable[[], T], store_of: Callable[[T], Store | None]) -> None:
         self._make = make
         self._store_of = store_of
         self._lock = Lock()
@@ -59,7 +59,7 @@ class Current(Generic[T]):
             made, self._made = self._made, None
             return made
 
-    def _is_replaced(self, store: Store) -> bool:
+    def _is_replaced(self, store: Store | None) -> bool:
         if isinstance(store, ServerStore) and not self._asking.is_due():
             return False
         return isinstance(store, ReplaceableStore) and store.replaced()
