@@ -7,7 +7,7 @@ from threading import Lock
 from time import monotonic
 from typing import Generic, TypeVar
 
-from slice_os.stores.protocol import ReplaceableStore, ServerStore, Store
+from slice_os.stores.protocol import ReplaceableStore, ServerStore
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ class Current(Generic[T]):
         store_of: the store of what was made; None if it is never replaced.
     """
 
-    def __init__(self, make: Callable[[], T], store_of: Callable[[T], Store | None]) -> None:
+    def __init__(self, make: Callable[[], T], store_of: Callable[[T], object]) -> None:
         self._make = make
         self._store_of = store_of
         self._lock = Lock()
@@ -59,7 +59,7 @@ class Current(Generic[T]):
             made, self._made = self._made, None
             return made
 
-    def _is_replaced(self, store: Store | None) -> bool:
+    def _is_replaced(self, store: object) -> bool:
         if isinstance(store, ServerStore) and not self._asking.is_due():
             return False
         return isinstance(store, ReplaceableStore) and store.replaced()

@@ -140,8 +140,8 @@ def rename_topic(
     try:
         stored = topics.rename(old, new, etag, topic, lambda: labels.rename(old, new, BEGUN))
     except NoSuchTopicError:
-        there = next((one.path.stem for one in topics.read()[0] if one.topic.name == new), None)
-        if there is None or not (begun or there == old):
+        files = [one.path.stem for one in topics.read()[0] if one.topic.name == new]
+        if not files or not (begun or files == [old]):
             raise
         stored = topics.name_file(new, old)
     except BaseException:
