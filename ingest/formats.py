@@ -57,7 +57,7 @@ class Reader:
         return pkgutil.resolve_name(self.function)  # type: ignore[no-any-return]
 
 
-_APART = ("office", "word", "markup", "letters")
+_APART = ("pages", "word", "slides", "sheets", "markup", "letters")
 
 
 def _ours(function: str, extensions: str, description: str, magic: bytes = b"") -> Reader:
@@ -67,6 +67,9 @@ def _ours(function: str, extensions: str, description: str, magic: bytes = b"") 
 
 
 _PK = b"PK\x03\x04"
+_WORD = ".docx .docm .dotx .dotm"
+_SLIDES = ".pptx .pptm .ppsx .ppsm .potx .potm"
+_SHEETS = ".xlsx .xlsm .xltx .xltm"
 # A new format is a file and a line here. Of two that begin alike, the first tells them apart.
 READERS = {
     "text": _ours("speakers:read_text", ".txt .md", "a document per file"),
@@ -76,11 +79,11 @@ READERS = {
     "tsv": _ours("tables:read_tsv", ".tsv", "the same, separated by tabs"),
     "vtt": _ours("subtitles:read_vtt", ".vtt", "WebVTT, a document per file"),
     "srt": _ours("subtitles:read_srt", ".srt", "SubRip, a document per file"),
-    "pdf": _ours("office:read_pdf", ".pdf", "PDF, a document per file", b"%PDF-"),
+    "pdf": _ours("pages:read_pdf", ".pdf", "PDF, a document per file", b"%PDF-"),
     "zip": _ours("archives:read_zip", ".zip", "what its files hold", _PK),
-    "docx": _ours("word:read_docx", ".docx", "Word, a document per file", _PK),
-    "pptx": _ours("office:read_pptx", ".pptx", "PowerPoint, likewise", _PK),
-    "xlsx": _ours("office:read_xlsx", ".xlsx", "Excel, rows like CSV, or a document", _PK),
+    "docx": _ours("word:read_docx", _WORD, "Word, a document per file", _PK),
+    "pptx": _ours("slides:read_pptx", _SLIDES, "PowerPoint, likewise", _PK),
+    "xlsx": _ours("sheets:read_xlsx", _SHEETS, "Excel, rows like CSV, or a document", _PK),
     "epub": _ours("markup:read_epub", ".epub", "a document per book", _PK),
     "html": _ours("markup:read_html", ".html .htm .xhtml", "a document per page"),
     "eml": _ours("letters:read_eml", ".eml", "e-mail, a document per message"),

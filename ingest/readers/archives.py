@@ -44,12 +44,10 @@ DAMAGED = (
 """What the libraries raise on a damaged archive."""
 
 _OF_MAC = "__MACOSX"
-_IN_ZIP = {
-    "word/document.xml": "docx",
-    "ppt/presentation.xml": "pptx",
-    "xl/workbook.xml": "xlsx",
-    "META-INF/container.xml": "epub",
-}
+_BOOK = "META-INF/container.xml"
+# The main part of an Office file has any name in its folder.
+_IN_ZIP = {"word/": "docx", "ppt/": "pptx", "xl/": "xlsx", _BOOK: "epub"}
+_OFFICE = "[Content_Types].xml"
 
 
 class Unpacked:
@@ -96,7 +94,7 @@ def read_zip(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
     """Yield the files of an archive; or the archive as the Office file or book that it is."""
     try:
         with _seekable(stream) as content, zipfile.ZipFile(content) as archive:
-            kind = next((_IN_ZIP[name] for name in archive.namelist() if name in _IN_ZIP), None)
+            kind = _kind(archive.namelist())
             if kind is not None:
                 content.seek(0)
                 yield PackedFile(source, source, content, kind)
@@ -119,6 +117,14 @@ def read_zip(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
                     yield damaged(name, error)
     except (InputError, *DAMAGED) as error:
         yield damaged(source, error)
+
+
+def _kind(names: list[str]) -> str | None:
+    """The format of an archive by the names in it, if it is a document."""
+    known = [begin for begin in _IN_ZIP if begin.endswith(".xml") or _OFFICE in names]
+    return next(
+        (_IN_ZIP[begin] for name in names for begin in known if name.startswith(begin)), None
+    )
 
 
 class _Entry(tarfile.TarInfo):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,9 +18,14 @@ from slice_os.text.documents import Document, Metadata, Segment, check_language
 LONGEST_FILE = 1 << 28
 """Bytes of the longest file that is read as a whole, and of the longest unpacked one."""
 
+NO_TEXT = "no text in it"
+"""The reason of a file without any begins so."""
+
 NO_MEMORY = "needs more memory than a file may take"
 """The reason of a file that does."""
 
+# What libraries say of a stream.
+_OBJECT = re.compile(r"(?:file )?'?<[\w.]+ object at 0x[0-9a-f]+>'?")
 _LONGEST_RECORD = 10_000
 BOM = "\ufeff"
 """The byte order mark."""
@@ -133,6 +139,9 @@ class PackedFile:
 
 DocumentStream: TypeAlias = Iterator[Document | BadRecord]
 """Documents in the order of a file, and bad records in the place of those that it lacks."""
+
+FileStream: TypeAlias = Iterator[Document | BadRecord | PackedFile]
+"""Likewise those of a file that has other files within it, which come last."""
 
 PackedStream: TypeAlias = Iterator[PackedFile | BadRecord]
 """Likewise the files of an archive."""
@@ -250,28 +259,36 @@ def extracted(
         if text:
             yield Document(source, text, metadata or {}, segments, source)
         elif empty():
-            yield bad_record(
-                source, None, "no text in it; if it is a scan, recognise its text first", ""
-            )
+            why = f"{NO_TEXT}; if it is a scan, recognise its text first"
+            yield bad_record(source, None, why, "")
     except (InputError, MissingExtraError) as error:
         yield bad_record(source, None, str(error), "")
     except MemoryError:
         yield bad_record(source, None, NO_MEMORY, "")
     except Exception as error:  # libraries raise what they like on a damaged file
-        why = " ".join(str(error).split()) or type(error).__name__
+        why = _OBJECT.sub("file", " ".join(str(error).split())) or type(error).__name__
         yield bad_record(source, None, f"damaged, or of another format: {why:.200}", "")
 
 
 def with_note(
+    source: str,
     found: DocumentStream,
     counts: Mapping[str, int],
     words: Callable[[Mapping[str, int]], str] = counted,
 ) -> DocumentStream:
-    """The records of a file, and behind a document what was counted while it was read."""
+    """The records of a file, then what was counted while they were read.
+
+    The reason why a file has no text tells that, too.
+    """
+    told = False
     for one in found:
-        yield one
-        if isinstance(one, Document) and counts:
-            yield ReadNote(one.source, None, words(counts), "", dict(counts))
+        if counts and isinstance(one, BadRecord) and one.reason.startswith(NO_TEXT):
+            told = True
+            yield replace(one, reason=f"{NO_TEXT}; {words(counts)}")
+        else:
+            yield one
+    if counts and not told:
+        yield ReadNote(source, None, words(counts), "", dict(counts))
 
 
 def encodable(text: str) -> str:

@@ -28,14 +28,15 @@ class _Row(NamedTuple):
     cells: list[str] | InputError
 
 
-def _needed_columns(options: ReadOptions) -> list[str]:
+def needed_columns(options: ReadOptions) -> list[str]:
+    """The columns that the options name."""
     optional = options.group_by, options.speaker_field, options.time_field, options.order_by
     return [options.text_field, *filter(None, (*optional, options.date_field))]
 
 
 def check_columns(columns: list[str], options: ReadOptions) -> None:
     """Raise an InputError if a column that a table needs is missing, or two share a name."""
-    for needed in _needed_columns(options):
+    for needed in needed_columns(options):
         if needed not in columns:
             told = f"no column {needed!r} in the header row; the columns are {listing(columns)}"
             raise InputError(told + (NAME_TEXT if needed == options.text_field else ""))
@@ -160,7 +161,7 @@ def _delimiter(lines: _Lines, options: ReadOptions, chosen: str | None) -> str:
     def fit(delimiter: str) -> tuple[int, int]:
         names = first.rstrip("\r\n").split(delimiter)
         cells = {name.strip('"') for name in names}
-        return len(cells.intersection(_needed_columns(options))), len(names)
+        return len(cells.intersection(needed_columns(options))), len(names)
 
     return max(DELIMITERS, key=fit)
 

@@ -7,161 +7,120 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from email import message_from_bytes, policy
+from functools import partial
+from io import BytesIO
+from itertools import chain
+from typing import BinaryIO
 
+from slice_os.ingest.readers.decoding import decoded
+from slice_os.ingest.readers.letters import read_rtf
+from slice_os.ingest.readers.markup import read_html
+from slice_os.ingest.readers.package import Package, attribute, count
+from slice_os.ingest.readers.paragraphs import Line, Walk
 from slice_os.ingest.readers.reader import (
-    DocumentStream,
+    FileStream,
+    PackedFile,
+    ReadNote,
     ReadOptions,
     Turn,
     extracted,
-    needs,
     with_note,
 )
-from slice_os.ingest.readers.speakers import meeting_turns
-from slice_os.text.documents import Scalar
+from slice_os.ingest.readers.speakers import meeting_turns, read_text
+from slice_os.text.documents import Document, Scalar
 
-_SIGNS = {"tab": "\t", "cr": "\n", "noBreakHyphen": "-", "br": "\n"}
-_LEFT_OUT = {"del": "deletions left out", "moveFrom": "deletions left out"}
-_KEPT = {"ins": "insertions", "moveTo": "insertions"}
-_NOTES = ("footnotes", "endnotes")
-_EDGES = ("headers", "footers")
-# They hold what is not text of the document: properties, field codes, and a copy for old programs.
-_NO_TEXT = frozenset(["pPr", "rPr", "instrText", "Fallback", "sectPr", "tblPr", "trPr", "tcPr"])
+_EDGES = ("header", "footer")
+_PLURALS = {"text box": "text boxes", "SmartArt": "SmartArt"}
+_MHTML = (".mht", ".mhtml")
 
 
-def read_docx(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
+def read_docx(source: str, stream: BinaryIO, options: ReadOptions) -> FileStream:
     """Yield one document of a Word file's paragraphs and tables, with the heading above each.
 
     Notes and text boxes follow the paragraph that they belong to. A transcript of a meeting that
-    Teams saved becomes a document of turns.
+    Teams saved becomes a document of turns. Files within it come next.
     """
     counts: Counter[str] = Counter()
+    packed: list[PackedFile] = []
 
     def sections(content: BinaryIO) -> Iterator[Turn]:
-        return meeting_turns(list(_Word(content, counts).turns(options.page_edges)))
+        package = Package(content, counts)
+        yield from meeting_turns(list(_turns(package, options)))
+        packed.extend(package.beside(source, package.main))
 
-    return with_note(extracted(source, stream, sections), counts)
-
-
-class _Word:
-    """A file, and counts of what is special in it."""
-
-    def __init__(self, content: BinaryIO, counts: Counter[str]) -> None:
-        self._file = needs("docx").Document(content)
-        self._counts = counts
-        self._notes = {kind: self._parts(kind) for kind in _NOTES}
-        comments = [one for part in self._roots("comments") for one in part.iterfind("{*}comment")]
-        self._count("comments left out", len(comments))
-
-    def turns(self, edges: bool) -> Iterator[Turn]:
-        """The sections of the text, in order; headers before it and footers behind it."""
-        heads, feet = ([*self._edge(kind)] for kind in _EDGES)
-        for kind, own in zip(_EDGES, (heads, feet), strict=True):
-            self._count(kind if edges else f"{kind} left out", len(own))
-        yield from heads if edges else ()
-        heading = ""
-        for block in self._blocks(self._file.element.body):
-            name = self._style(block)
-            found: list[Turn] = []
-            text = self._text(block, found)
-            if name.startswith(("Heading", "Title")) and text.strip():
-                heading = " ".join(text.split())
-            above: dict[str, Scalar] = {"heading": heading} if heading else {}
-            yield Turn(text, fields=above)
-            yield from (Turn(one.text, fields=above | dict(one.fields)) for one in found)
-        yield from feet if edges else ()
-
-    def _edge(self, kind: str) -> Iterator[Turn]:
-        for root in self._roots(kind.removesuffix("s")):
-            text = "\n".join(self._text(block, []) for block in self._blocks(root))
-            if text.strip():
-                yield Turn(text, fields={"part": kind.removesuffix("s")})
-
-    def _blocks(self, element: Any) -> Iterator[Any]:
-        """Paragraphs and rows of tables, also those in controls; not the rows that are deleted."""
-        for child in element:
-            name = _name(child)
-            if name == "p":
-                yield child
-            elif name == "tr":
-                if child.find("{*}trPr/{*}del") is None:
-                    yield child
-                else:
-                    self._count("deletions left out")
-            elif name not in _NO_TEXT and name not in _LEFT_OUT:
-                yield from self._blocks(child)
-
-    def _text(self, block: Any, found: list[Turn]) -> str:
-        """The text of a paragraph or a row; its notes and text boxes are added to ``found``."""
-        if _name(block) == "tr":
-            self._count("insertions", block.find("{*}trPr/{*}ins") is not None)
-            cells = (
-                " ".join(filter(None, (self._text(each, found) for each in self._blocks(cell))))
-                for cell in block
-                if _name(cell) not in _NO_TEXT
-            )
-            return "\t".join(filter(None, cells))
-        return "".join(self._inline(block, found))
-
-    def _inline(self, element: Any, found: list[Turn]) -> Iterator[str]:
-        for child in element:
-            name = _name(child)
-            if name == "t":
-                yield child.text or ""
-            elif name in _SIGNS:
-                in_text = _attribute(child, "type") in (None, "textWrapping")
-                yield _SIGNS[name] if in_text else ""  # not the break of a page
-            elif name in _LEFT_OUT:
-                self._count(_LEFT_OUT[name])
-            elif name == "txbxContent":
-                text = "\n".join(self._text(block, found) for block in self._blocks(child))
-                self._add("text box", "text boxes", text, found)
-            elif name in ("footnoteReference", "endnoteReference"):
-                kind = name.removesuffix("Reference")
-                note = self._notes[f"{kind}s"].get(_id(child))
-                if note is not None:
-                    text = "\n".join(self._text(block, found) for block in self._blocks(note))
-                    self._add(kind, f"{kind}s", text, found)
-            elif name not in _NO_TEXT:
-                self._count(_KEPT.get(name, ""))
-                yield from self._inline(child, found)
-
-    def _add(self, part: str, kind: str, text: str, found: list[Turn]) -> None:
-        if text.strip():
-            self._count(kind)
-            found.append(Turn(text.strip(), fields={"part": part}))
-
-    def _count(self, kind: str, times: int = 1) -> None:
-        if kind and times:
-            self._counts[kind] += times
-
-    def _style(self, block: Any) -> str:
-        if _name(block) != "p":
-            return ""
-        style = needs("docx.text.paragraph").Paragraph(block, self._file._body).style
-        return (style.name or "") if style is not None else ""
-
-    def _parts(self, kind: str) -> dict[str, Any]:
-        """The notes of a kind, by their ids; separators are none."""
-        notes = (note for root in self._roots(kind) for note in root)
-        return {_id(note): note for note in notes if _attribute(note, "type") in (None, "normal")}
-
-    def _roots(self, kind: str) -> Iterator[Any]:
-        parse = needs("docx.oxml").parse_xml
-        for relation in self._file.part.rels.values():
-            if not relation.is_external and relation.reltype.endswith(f"/{kind}"):
-                yield parse(relation.target_part.blob)
+    yield from with_note(source, extracted(source, stream, sections), counts)
+    yield from packed
 
 
-def _name(element: Any) -> str:
-    """The name of an element without its namespace; empty for comments in XML."""
-    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+def _turns(package: Package, options: ReadOptions) -> Iterator[Turn]:
+    """The sections of the text, in order; headers before it and footers behind it."""
+    heads, feet = ([*_edge(package, kind)] for kind in _EDGES)
+    for kind, own in zip(_EDGES, (heads, feet), strict=True):
+        count(package.counts, f"{kind}s" if options.page_edges else f"{kind}s left out", len(own))
+    yield from heads if options.page_edges else ()
+    styles = _styles(package)
+    heading = ""
+    chunk = partial(_chunk, package.counts, options)
+    for line in Walk(package, package.main, chunk).lines(package.root(package.main)):
+        if not line.text.strip():
+            continue
+        if styles.get(line.style, "").startswith(("heading", "title")):
+            heading = " ".join(line.text.split())
+        fields: dict[str, Scalar] = {"heading": heading} if heading else {}
+        if line.part:
+            count(package.counts, _PLURALS.get(line.part, f"{line.part}s"))
+            fields["part"] = line.part
+        yield Turn(line.text.strip() if line.part else line.text, fields=fields)
+    yield from feet if options.page_edges else ()
 
 
-def _attribute(element: Any, name: str) -> str | None:
-    values = (value for key, value in element.attrib.items() if key.endswith(f"}}{name}"))
-    return next(values, None)
+def _edge(package: Package, kind: str) -> Iterator[Turn]:
+    for part in package.related(package.main, kind):
+        lines: Iterator[Line] = Walk(package, part).lines(package.root(part))
+        if text := "\n".join(one.text for one in lines if one.text.strip()):
+            yield Turn(text, fields={"part": kind})
 
 
-def _id(element: Any) -> str:
-    return _attribute(element, "id") or ""
+def _styles(package: Package) -> dict[str, str]:
+    """The names of styles, which are English in files of any language, by their ids."""
+    found = {}
+    for part in package.related(package.main, "styles"):
+        for style in package.root(part).iterfind("{*}style"):
+            name = style.find("{*}name")
+            if name is not None:
+                found[attribute(style, "styleId") or ""] = (attribute(name, "val") or "").lower()
+    return found
+
+
+def _chunk(counts: Counter[str], options: ReadOptions, name: str, content: bytes) -> Iterator[str]:
+    """The paragraphs of a file of another format that is a part of the text."""
+    if name.lower().endswith(_MHTML):
+        name, content = _saved_page(content)
+    by_name = (one for end, one in _NAMED.items() if name.lower().endswith(end))
+    by_magic = (one for begin, one in _BEGIN.items() if content.startswith(begin))
+    read = next(chain(by_name, by_magic), None)
+    said = False
+    for found in () if read is None else read(name, BytesIO(content), options):
+        if isinstance(found, Document):
+            said = True
+            extents = [(one.start, one.end) for one in found.segments] or [(0, len(found.text))]
+            yield from (found.text[start:end] for start, end in extents)
+        elif isinstance(found, ReadNote):
+            counts.update(found.counts)
+    count(counts, "chunks left out", not said)
+
+
+def _saved_page(content: bytes) -> tuple[str, bytes]:
+    """The page that a file of MIME has, as a file of HTML or text."""
+    message = message_from_bytes(content, policy=policy.default)
+    page = message.get_body(("html", "plain"))
+    raw = None if page is None else page.get_payload(decode=True)
+    if page is None or not isinstance(raw, bytes):
+        return "", b""
+    name = "chunk.html" if page.get_content_subtype() == "html" else "chunk.txt"
+    return name, decoded(raw, page.get_content_charset()).encode("utf-8-sig")
+
+
+_NAMED = {".txt": read_text, ".html": read_html, ".htm": read_html}
+_BEGIN = {b"PK\x03\x04": read_docx, b"{\\rtf": read_rtf, b"<": read_html}
