@@ -77,7 +77,7 @@ def _read(
 
     def sections(content: BinaryIO) -> Iterator[Turn]:
         letter = parse(content)
-        attached.extend(_named(letter.attached))
+        attached.extend(named_apart(letter.attached))
         said = {name: " ".join(value.split()) for name, value in letter.headers.items() if value}
         metadata.update({name: encodable(value) for name, value in said.items()})
         if attached:
@@ -168,7 +168,7 @@ def _attachment(part: Message) -> Attachment:
     return name, content
 
 
-def _named(attachments: Iterable[Attachment]) -> Iterator[Attachment]:
+def named_apart(attachments: Iterable[Attachment]) -> Iterator[Attachment]:
     """Attachments with names that tell them apart."""
     taken: set[str] = set()
     for given, content in attachments:

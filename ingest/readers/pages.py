@@ -1,39 +1,61 @@
-"""PDF files; offsets count the extracted text."""
+"""PDF files; offsets count the text of their pages, with what fields and notes on them show."""
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
+from slice_os.ingest.readers.letters import Attachment, named_apart
 from slice_os.ingest.readers.reader import (
-    DocumentStream,
+    FileStream,
+    PackedFile,
     ReadOptions,
     Turn,
+    counted,
     extracted,
     with_note,
 )
-from slice_os.text.pdf import has_image, open_pdf, page_text
+from slice_os.text.pdf import DOUBTFUL, UNREAD, has_image, open_pdf, page_text
+from slice_os.text.pdf_annotations import attached_files, files_on_page
+
+_IMAGES = "pages that are images"
+_TOLD = {
+    _IMAGES: "are images; recognise their text first",
+    UNREAD: "have words that cannot be read, since their fonts do not say which letters they show",
+    DOUBTFUL: "may show other words than their fonts say",
+}
 
 
-def read_pdf(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
-    """Yield one document of a file's pages, with the number of each."""
-    images: Counter[str] = Counter()
+def read_pdf(source: str, stream: BinaryIO, options: ReadOptions) -> FileStream:
+    """Yield one document of a file's pages, with the number of each, then the files in it."""
+    counts: Counter[str] = Counter()
+    attached: list[Attachment] = []
     total = 0
 
     def pages(content: BinaryIO) -> Iterator[Turn]:
         nonlocal total
         with open_pdf(content.read()) as document:
+            attached.extend(attached_files(document))
             for total, page in enumerate(document, 1):
-                text, _ = page_text(page)
-                if not text.strip() and has_image(page):
-                    images["pages that are images"] += 1
+                text, _, left_out = page_text(page)
+                counts.update(left_out)
+                if not text.strip() and UNREAD not in left_out and has_image(page):
+                    counts[_IMAGES] += 1
                 yield Turn(text, fields={"page": total})
+                attached.extend(files_on_page(document, page))
                 page.close()
 
     def words(counts: Mapping[str, int]) -> str:
-        if sum(counts.values()) == total:
+        if counts == {_IMAGES: total}:
             return "if it is a scan, recognise its text first"
-        return f"{sum(counts.values())} of {total} pages are images; recognise their text first"
+        told = [
+            f"{counts[kind]} of {total} pages {_TOLD[kind]}" for kind in _TOLD if kind in counts
+        ]
+        others = {kind: times for kind, times in counts.items() if kind not in _TOLD}
+        return "; ".join([*told, *([counted(others)] if others else [])])
 
-    return with_note(source, extracted(source, stream, pages), images, words)
+    yield from with_note(source, extracted(source, stream, pages), counts, words)
+    for name, content in named_apart(attached):
+        yield PackedFile(f"{source}/{name}", name, io.BytesIO(content))

@@ -13,10 +13,11 @@ from typing import Any
 from slice_os.errors import InputError, imported
 from slice_os.hits.hit import Hit
 from slice_os.originals.finding import DOCX, PDF, FindOriginal, Original
-from slice_os.originals.pdf_pages import Box, boxes_on_page, opened
+from slice_os.originals.pdf_pages import boxes_on_page, opened
 from slice_os.tables.replacing import replacing
 from slice_os.text.documents import Document, Extent, Segment
 from slice_os.text.pdf import page_text
+from slice_os.text.pdf_annotations import Box
 
 AUTHOR = "SLICE-OS"
 
@@ -39,7 +40,7 @@ _UNREAD = {
     "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback",
 }
 # Their words are in other parts of the file, which have no comments.
-_ASIDE = ("header", "footer", "footnote", "endnote")
+_ASIDE = ("header", "footer", "footnote", "endnote", "chart", "SmartArt")
 _PRESERVE = "{http://www.w3.org/XML/1998/namespace}space"
 _CONTEXT = 200
 
@@ -94,7 +95,7 @@ def write_highlights(
             if not here:
                 continue
             page = file[int(segment.fields["page"]) - 1]
-            _, indices = page_text(page)
+            indices = page_text(page).indices
             extents = (mark.extent for _, mark in here)
             all_boxes = boxes_on_page(page, indices, segment.start, extents)
             for (number, mark), boxes in zip(here, all_boxes, strict=True):

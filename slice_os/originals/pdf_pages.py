@@ -9,16 +9,14 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, TypeAlias
+from typing import Any
 
 from slice_os.errors import InputError, SliceError, imported
 from slice_os.hits.report.pages import DrawPages, Page, Pages, Place
 from slice_os.originals.finding import PDF, FindOriginal, NoPagesError, Original
 from slice_os.text.documents import Extent, Segment
 from slice_os.text.pdf import PDFIUM, open_pdf, page_text
-
-Box: TypeAlias = tuple[float, float, float, float]
-"""Left, top, right and bottom: in pixels from the top left of a picture, or in units of a page."""
+from slice_os.text.pdf_annotations import Box, annotation_box
 
 _MOST_PIXELS = 6_000_000
 _MOST_SECONDS = 10.0
@@ -57,7 +55,6 @@ def opened(original: Original) -> Iterator[Any]:
     """
     # Of many threads, one holds such a file in memory at a time.
     with PDFIUM, open_pdf(original.content()) as document:
-        document.init_forms()
         yield document
 
 
@@ -81,7 +78,7 @@ def view_page(
         raise InputError(f"no page {number}; there are {len(document)}")
     page = document[number - 1]
     try:
-        own, indices = page_text(page)
+        own, indices, _ = page_text(page)
         extent = _extent(number, own, text, segments) if own.strip() else None
         placed = boxes_on_page(page, indices, extent.start if extent else len(text), spans)
         wide, high = page.get_size()
@@ -119,11 +116,14 @@ def boxes_on_page(
     found: list[list[Box]] = []
     for span in spans:
         within = indices[max(0, span.start - start) : max(0, span.end - start)]
+        printed = [index for index in within if index >= 0]
         count = 0
-        if within:
-            count = raw.FPDFText_CountRects(words, within[0], within[-1] - within[0] + 1)
+        if printed:
+            count = raw.FPDFText_CountRects(words, printed[0], printed[-1] - printed[0] + 1)
         rectangles = (words.get_rect(number) for number in range(count))
-        found.append(_lines((left, top, right, bottom) for left, bottom, right, top in rectangles))
+        lines = _lines((left, top, right, bottom) for left, bottom, right, top in rectangles)
+        over = dict.fromkeys(-1 - index for index in within if index < 0)
+        found.append([*lines, *(annotation_box(page, number) for number in over)])
     words.close()
     return found
 

@@ -5,16 +5,27 @@ PDFium knows one thread at a time, in all files together, so hold `PDFIUM` while
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import RLock
-from typing import Any
+from typing import Any, NamedTuple
 
 from slice_os.errors import ENCRYPTED, InputError, imported
+from slice_os.text.pdf_annotations import Annotation, Box, annotations_of
 
 PDFIUM = RLock()
 
 _HYPHEN, _CARRIAGE_RETURN = 2, 13
+_SAMPLE = 16
+# Characters without Unicode, some of which are no letters.
+_UNMAPPED = re.compile("[x?](?:[x? ]*[x?])?")
+_LEAST_RUN, _LEAST_SHARE = 4, 0.1
+
+UNREAD = "pages whose words cannot be read"
+DOUBTFUL = "pages whose words may be others"
 
 
 @contextmanager
@@ -35,36 +46,169 @@ def open_pdf(content: bytes) -> Iterator[Any]:
                 raise InputError(ENCRYPTED) from None
             raise
         with document:
+            document.init_forms()
             yield document
 
 
-def page_text(page: Any) -> tuple[str, list[int]]:
-    """The text of a page, and for each of its code points the index of PDFium's character.
+class PageText(NamedTuple):
+    """The text of a page, and how often something is left out of it, by its kind.
+
+    Each code point has an index: that of PDFium's character, for
+    ``page.get_textpage().get_charbox(index)``, or ``-1 - number`` for one of an annotation.
+    """
+
+    text: str
+    indices: list[int]
+    left_out: Mapping[str, int]
+
+
+def page_text(page: Any) -> PageText:
+    """Read a page of `open_pdf`, with the values of fields where they are seen, and notes last.
 
     A line ends in a newline. What PDFium gives as one character for a hyphen at the end of a line
-    is a hyphen and a newline here, of the same index.
+    is a hyphen and a newline here, of the same index. Characters whose font does not say which
+    letters they are, are left out if they are no letters, and told if they may be others.
 
-    The index is that of ``page.get_textpage().get_charbox(index)``. The ``page`` segments of a
-    document hold these texts: the code point ``at`` of a document is code point
-    ``at - segment.start`` of its page.
+    The ``page`` segments of a document hold these texts: the code point ``at`` of a document is
+    code point ``at - segment.start`` of its page.
     """
     raw = imported("pypdfium2.raw", "this format", "documents")
     text_page = page.get_textpage()
-    texts: list[str] = []
-    indices: list[int] = []
-    for index in range(text_page.count_chars()):
-        code = raw.FPDFText_GetUnicode(text_page, index)
-        if code in (0, _CARRIAGE_RETURN):
-            continue
-        # A damaged file has lone surrogates.
-        text = "-\n" if code == _HYPHEN else "?" if 0xD800 <= code < 0xE000 else chr(code)
-        texts.append(text)
-        indices += [index] * len(text)
+    codes = [raw.FPDFText_GetUnicode(text_page, at) for at in range(text_page.count_chars())]
+    letters = [_letter(code) for code in codes]
+    found, left_out = annotations_of(page)
+    unread = _unread(codes, lambda at: raw.FPDFText_HasUnicodeMapError(text_page, at), left_out)
+    values = [one for one in found if one.is_value]
+    beside = _placed(values, text_page, letters) if values else {}
     text_page.close()
-    return "".join(texts), indices
+    pieces = _Pieces()
+    for index in range(-1, len(codes)):
+        if index >= 0 and index not in unread:
+            pieces.add(letters[index], index)
+        for value, gap in beside.get(index, ()):
+            pieces.add_apart(value, gap)
+    for note in found:
+        if not note.is_value:
+            pieces.add_apart(note, "\n")
+    return PageText("".join(pieces.texts), pieces.indices, left_out)
 
 
 def has_image(page: Any) -> bool:
     """Whether a page shows a picture, as a scan does."""
     raw = imported("pypdfium2.raw", "this format", "documents")
     return any(page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE]))
+
+
+class _Pieces:
+    """The pieces of a text, and an index for each of its code points."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.indices: list[int] = []
+        self._gap = ""
+
+    def add(self, text: str, index: int) -> None:
+        """Add a letter; behind what stands apart, there is a gap."""
+        if text:
+            last = self.texts[-1] if self.texts else "\n"
+            if self._gap and not (last.endswith(("\n", self._gap)) or text.startswith(self._gap)):
+                self.texts.append(self._gap)
+                self.indices.append(self.indices[-1])
+            self._gap = ""
+            self.texts.append(text)
+            self.indices += [index] * len(text)
+
+    def add_apart(self, annotation: Annotation, gap: str) -> None:
+        """Add the text of an annotation, with a gap on either side."""
+        self._gap = gap
+        self.add(annotation.text, -1 - annotation.number)
+        self._gap = gap
+
+
+def _letter(code: int) -> str:
+    if code in (0, _CARRIAGE_RETURN):
+        return ""
+    if code == _HYPHEN:
+        return "-\n"
+    # A damaged file has lone surrogates, and numbers that are no characters.
+    return "?" if 0xD800 <= code < 0xE000 else chr(code) if code <= sys.maxunicode else "\ufffd"
+
+
+def _unread(
+    codes: Sequence[int], is_unmapped: Callable[[int], int], left_out: Counter[str]
+) -> set[int]:
+    """Which characters are no letters, since their font does not say which ones they are."""
+    if not any(map(_is_no_letter, set(codes))) and not any(
+        is_unmapped(at) == 1 for at in range(0, len(codes), _SAMPLE)
+    ):
+        return set()
+    marks = "".join(_mark(code, is_unmapped(at) == 1) for at, code in enumerate(codes))
+    unread: set[int] = set()
+    for run in _UNMAPPED.finditer(marks):
+        strange = run[0].count("x")
+        if strange >= _LEAST_SHARE * len(run[0].replace(" ", "")) and len(run[0]) >= _LEAST_RUN:
+            unread.update(range(*run.span()))
+    if unread:
+        left_out[UNREAD] = 1
+    elif 2 * marks.count("?") > len(marks):
+        left_out[DOUBTFUL] = 1
+    return unread
+
+
+def _is_no_letter(code: int) -> bool:
+    """Whether a code is a control character, for private use, or no character at all."""
+    controls = code < 32 and code not in (0, _HYPHEN, 9, 10, _CARRIAGE_RETURN)
+    private = 0x7F <= code < 0xA0 or 0xE000 <= code < 0xF900
+    return controls or private or code == 0xFFFD or code > sys.maxunicode
+
+
+def _mark(code: int, unmapped: bool) -> str:
+    """A space, or a letter that is known (``.``), that may be another one (``?``), or none."""
+    if _is_no_letter(code) or (unmapped and code < 32):
+        return "x"
+    return "?" if unmapped else " " if code in (10, _CARRIAGE_RETURN, 32) else "."
+
+
+def _placed(
+    values: Sequence[Annotation], text_page: Any, letters: Sequence[str]
+) -> dict[int, list[tuple[Annotation, str]]]:
+    """The values of fields by the character that each stands behind, with the gap between."""
+    boxes: list[tuple[int, Box]] = []
+    for index, letter in enumerate(letters):
+        if letter.strip():
+            left, bottom, right, top = text_page.get_charbox(index, loose=True)
+            boxes.append((index, (left, top, right, bottom)))
+    placed: dict[int, list[tuple[Annotation, str]]] = {}
+    for value in sorted(values, key=lambda one: one.box[0]):
+        index, gap = _place(value.box, boxes)
+        placed.setdefault(index, []).append((value, gap))
+    return placed
+
+
+def _place(field: Box, boxes: Sequence[tuple[int, Box]]) -> tuple[int, str]:
+    """The character that a value stands behind, and the gap: after its label, or else before it.
+
+    Without a label on its line, it is below the line above.
+    """
+    left, top, right, bottom = field
+    level = [
+        (index, box)
+        for index, box in boxes
+        if min(top, box[1]) - max(bottom, box[3]) > (box[1] - box[3]) / 2
+    ]
+    before = _top_line([one for one in level if one[1][0] + one[1][2] < 2 * left])
+    if before:
+        return max(before, key=lambda one: one[1][2])[0], " "
+    after = _top_line([one for one in level if one[1][0] + one[1][2] > 2 * right])
+    if after:
+        return min(after, key=lambda one: one[1][0])[0] - 1, " "
+    above = [one for one in boxes if one[1][1] + one[1][3] > top + bottom]
+    nearest = min((box for _, box in above), key=lambda box: box[3], default=field)
+    line = (index for index, box in above if box[1] + box[3] < 2 * nearest[1])
+    return max(line, default=-1), "\n"
+
+
+def _top_line(boxes: Sequence[tuple[int, Box]]) -> list[tuple[int, Box]]:
+    """Those of the characters that are on the line at the top."""
+    top, bottom = max(((box[1], box[3]) for _, box in boxes), default=(0.0, 0.0))
+    return [one for one in boxes if one[1][1] > (top + bottom) / 2]

@@ -1,0 +1,159 @@
+"""What lies over the pages of PDF files: values of fields, notes, and files that are attached.
+
+What is seen is read; what opens only by a click, such as a comment, is counted.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeAlias
+
+from slice_os.errors import imported
+
+Box: TypeAlias = tuple[float, float, float, float]
+"""Left, top, right and bottom: in pixels from the top left of a picture, or in units of a page."""
+
+_UNSEEN = 1 << 1 | 1 << 5
+"""Flags of an annotation that is hidden, or not shown on screens."""
+_PASSWORD = 1 << 13
+_DEEPEST = 8
+
+
+class Annotation(NamedTuple):
+    """The text of an annotation, its number on the page and its box there.
+
+    It is the value of a field, or else a note.
+    """
+
+    number: int
+    text: str
+    box: Box
+    is_value: bool
+
+
+def annotations_of(page: Any) -> tuple[list[Annotation], Counter[str]]:
+    """The annotations of a page that show text, and counts of those that are left out."""
+    raw = _raw()
+    found: list[Annotation] = []
+    left_out: Counter[str] = Counter()
+    beside = raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_FILEATTACHMENT
+    for number, one in _each(page):
+        kind = raw.FPDFAnnot_GetSubtype(one)
+        if kind in beside or raw.FPDFAnnot_GetFlags(one) & _UNSEEN:
+            continue
+        is_value = kind == raw.FPDF_ANNOT_WIDGET
+        text = _value(page, one) if is_value else _contents(one)
+        if text and (is_value or kind == raw.FPDF_ANNOT_FREETEXT):
+            found.append(Annotation(number, text, annotation_box(page, number), is_value))
+        elif text:
+            left_out["comments left out"] += 1
+        elif text is not None and _shows_words(one):
+            left_out["buttons, signatures and stamps left out"] += 1
+    return found, left_out
+
+
+def annotation_box(page: Any, number: int) -> Box:
+    """The box of an annotation, in units of the page."""
+    raw = _raw()
+    box = raw.FS_RECTF()
+    annotation = raw.FPDFPage_GetAnnot(page, number)
+    raw.FPDFAnnot_GetRect(annotation, box)
+    raw.FPDFPage_CloseAnnot(annotation)
+    return box.left, max(box.top, box.bottom), box.right, min(box.top, box.bottom)
+
+
+def attached_files(document: Any) -> Iterator[tuple[str, bytes]]:
+    """The files that are attached to a ``pypdfium2.PdfDocument``, by their names.
+
+    One without content has none.
+    """
+    for number in range(document.count_attachments()):
+        yield _file(document.get_attachment(number))
+
+
+def files_on_page(document: Any, page: Any) -> Iterator[tuple[str, bytes]]:
+    """Likewise the files that are pinned to a page."""
+    raw = _raw()
+    attachment = imported("pypdfium2", "this format", "documents").PdfAttachment
+    for _, one in _each(page):
+        is_file = raw.FPDFAnnot_GetSubtype(one) == raw.FPDF_ANNOT_FILEATTACHMENT
+        if is_file and (pinned := raw.FPDFAnnot_GetFileAttachment(one)):
+            yield _file(attachment(pinned, document))
+
+
+def _raw() -> Any:
+    return imported("pypdfium2.raw", "this format", "documents")
+
+
+def _each(page: Any) -> Iterator[tuple[int, Any]]:
+    raw = _raw()
+    for number in range(raw.FPDFPage_GetAnnotCount(page)):
+        if one := raw.FPDFPage_GetAnnot(page, number):
+            yield number, one
+            raw.FPDFPage_CloseAnnot(one)
+
+
+def _file(attachment: Any) -> tuple[str, bytes]:
+    error = imported("pypdfium2", "this format", "documents").PdfiumError
+    try:
+        return attachment.get_name(), bytes(attachment.get_data())
+    except error:
+        return attachment.get_name(), b""
+
+
+def _value(page: Any, annotation: Any) -> str | None:
+    """What a field shows: its text, the labels that are chosen, or a cross in its box.
+
+    None if that is no text, empty if it is not known.
+    """
+    raw = _raw()
+    if not page.formenv:
+        return ""
+    own = page.formenv, annotation
+    kind = raw.FPDFAnnot_GetFormFieldType(*own)
+    if kind in (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON):
+        return "☒" if raw.FPDFAnnot_IsChecked(*own) else None
+    if kind in (raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX):
+        chosen = (
+            _string(raw.FPDFAnnot_GetOptionLabel, *own, number)
+            for number in range(raw.FPDFAnnot_GetOptionCount(*own))
+            if raw.FPDFAnnot_IsOptionSelected(*own, number)
+        )
+        if labels := "\n".join(chosen):
+            return labels
+    elif kind != raw.FPDF_FORMFIELD_TEXTFIELD:
+        return ""
+    elif raw.FPDFAnnot_GetFormFieldFlags(*own) & _PASSWORD:
+        return None
+    return _string(raw.FPDFAnnot_GetFormFieldValue, *own)
+
+
+def _contents(annotation: Any) -> str:
+    return _string(_raw().FPDFAnnot_GetStringValue, annotation, b"Contents")
+
+
+def _string(read: Callable[..., int], *own: Any) -> str:
+    """A text that PDFium writes into a buffer, without the white space around it."""
+    size = read(*own, None, 0)
+    buffer = ctypes.create_string_buffer(size)
+    read(*own, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)), size)
+    text = buffer.raw.decode("utf-16-le", "replace").replace("\0", "")
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
+
+
+def _shows_words(annotation: Any) -> bool:
+    """Whether an annotation is drawn with letters."""
+    raw = _raw()
+    drawn = range(raw.FPDFAnnot_GetObjectCount(annotation))
+    return any(_has_letters(raw.FPDFAnnot_GetObject(annotation, at)) for at in drawn)
+
+
+def _has_letters(drawn: Any, depth: int = 0) -> bool:
+    raw = _raw()
+    kind = raw.FPDFPageObj_GetType(drawn)
+    if kind != raw.FPDF_PAGEOBJ_FORM or depth == _DEEPEST:
+        return bool(kind == raw.FPDF_PAGEOBJ_TEXT)
+    parts = range(raw.FPDFFormObj_CountObjects(drawn))
+    return any(_has_letters(raw.FPDFFormObj_GetObject(drawn, at), depth + 1) for at in parts)
