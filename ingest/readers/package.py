@@ -11,12 +11,14 @@ import posixpath
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import unquote
 
 from slice_os.errors import InputError
 from slice_os.ingest.readers.reader import PackedFile, needs
 
+_USUAL = ("word/document.xml", "ppt/presentation.xml", "xl/workbook.xml")
 _UNREAD = {
     "oleObject": "embedded objects left out",
     "control": "controls left out",
@@ -39,16 +41,18 @@ class Package:
 
     def __init__(self, content: BinaryIO, counts: Counter[str]) -> None:
         self._archive = zipfile.ZipFile(content)
-        self._names = {name.lower(): name for name in self._archive.namelist()}
+        names = self._archive.namelist()
+        self._names = {name.lower(): name for name in names} | {name: name for name in names}
         self._relations: dict[str, dict[str, Relation]] = {}
         self.counts = counts
-        self.main = next(self.related("", "officeDocument"), "")
+        usual = (name for name in _USUAL if name in self._names)
+        self.main = next(chain(self.related("", "officeDocument"), usual), "")
         if not self.main:
             raise InputError("an Office file without its main part; open and save it once more")
 
     def read(self, part: str) -> bytes | None:
         """The bytes of a part; None if it is not there."""
-        name = self._names.get(part.lower())
+        name = self._names.get(part) or self._names.get(part.lower())
         return None if name is None else self._archive.read(name)
 
     def root(self, part: str) -> Any:
@@ -58,7 +62,7 @@ class Package:
         """
         content = self.read(part)
         count(self.counts, "missing parts", content is None)
-        return _parsed(content or b"<none/>")
+        return _parsed(content or b"<none/>", recover=False)
 
     def elements(self, part: str, *names: str) -> Iterator[Any]:
         """The elements of these names, one after the other; each is gone when the next comes."""
@@ -78,7 +82,7 @@ class Package:
         folder, name = posixpath.split(part)
         content = self.read(posixpath.join(folder, "_rels", f"{name}.rels"))
         found = self._relations[part] = {}
-        for one in _parsed(content or b"<none/>"):
+        for one in _parsed(content or b"<none/>", recover=True):
             if one.get("TargetMode") != "External":
                 target = unquote(one.get("Target", ""))
                 path = posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
@@ -102,9 +106,11 @@ class Package:
                 count(self.counts, _UNREAD.get(kind, ""))
 
 
-def _parsed(content: bytes) -> Any:
+def _parsed(content: bytes, recover: bool) -> Any:
     etree = needs("lxml.etree")
-    return etree.fromstring(content, etree.XMLParser(resolve_entities=False))
+    parser = etree.XMLParser(resolve_entities=False, recover=recover)
+    found = etree.fromstring(content, parser)
+    return () if found is None else found
 
 
 def count(counts: Counter[str], kind: str, times: int = 1) -> None:

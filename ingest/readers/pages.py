@@ -17,7 +17,7 @@ from slice_os.ingest.readers.reader import (
     extracted,
     with_note,
 )
-from slice_os.text.pdf import DOUBTFUL, UNREAD, has_image, open_pdf, page_text
+from slice_os.text.pdf import DOUBTFUL, UNREAD, has_image, is_dynamic_form, open_pdf, page_text
 from slice_os.text.pdf_annotations import attached_files, files_on_page
 
 _IMAGES = "pages that are images"
@@ -37,6 +37,8 @@ def read_pdf(source: str, stream: BinaryIO, options: ReadOptions) -> FileStream:
     def pages(content: BinaryIO) -> Iterator[Turn]:
         nonlocal total
         with open_pdf(content.read()) as document:
+            if is_dynamic_form(document):
+                counts["forms that only Adobe Reader shows left out"] += 1
             attached.extend(attached_files(document))
             for total, page in enumerate(document, 1):
                 text, _, left_out = page_text(page)

@@ -53,6 +53,8 @@ def read_xlsx(source: str, stream: BinaryIO, options: ReadOptions) -> FileStream
 
     def sheets(content: BinaryIO) -> Iterator[Turn]:
         package = Package(content, counts)
+        if package.main.endswith(".bin"):
+            raise InputError("a binary workbook; save it as .xlsx")
         cells = _Cells(package)
         for name, part in _sheets(package):
             # Rows are counted through the sheets, so that no two documents share an id.
@@ -166,11 +168,13 @@ class _Cells:
         self._walk = Walk(package, package.main)
         self._counts = package.counts
         self._kinds = list(_kinds(package))
-        self._strings = [
-            self._walk.text(one)
-            for part in package.related(package.main, "sharedStrings")
-            for one in package.elements(part, "si")
-        ]
+        self._strings = dict(
+            enumerate(
+                self._walk.text(one)
+                for part in package.related(package.main, "sharedStrings")
+                for one in package.elements(part, "si")
+            )
+        )
 
     def row(self, row: Any) -> Iterator[tuple[int, Cell]]:
         """The cells of a row that are not empty."""
@@ -192,7 +196,9 @@ class _Cells:
             count(self._counts, "formulas without a stored value", missing)
             return None
         if kind == "s":
-            return self._strings[int(stored)]
+            text = self._strings.get(int(stored))
+            count(self._counts, "cells without their text", text is None)
+            return text
         if kind == "b":
             return stored == "1"
         return self._number(stored, int(cell.get("s", 0))) if kind == "n" else unescaped(stored)

@@ -134,7 +134,10 @@ def write_comments(
     Words of footnotes, headers and footers have none.
     """
     docx = imported("docx", "this format", "documents")
-    file = docx.Document(io.BytesIO(original.content()))
+    try:
+        file = docx.Document(io.BytesIO(original.content()))
+    except (KeyError, ValueError):
+        raise InputError(f"{original.path}: gets no marks; save it once more as .docx") from None
     body = file.element.body
     characters = list(_characters(body))
     squeezed = "".join(character for character, _, _ in characters)

@@ -19,6 +19,8 @@ from slice_os.stores.protocol import Store
 from slice_os.text.documents import Document
 
 PDF, DOCX = "pdf", "docx"
+# Templates and files with macros, which the library that writes comments refuses.
+_VARIANTS = (".docm", ".dotx", ".dotm")
 
 
 class NoPagesError(InputError):
@@ -108,4 +110,8 @@ def original_at(doc_id: str, source: str, page_edges: bool = False) -> Original:
     known = format_of(path)
     if known not in (PDF, DOCX):
         raise NoPagesError(f"{doc_id}: {path.name} is no PDF or Word file; only those get marks")
+    if not doc_id.endswith(path.name):
+        raise NoPagesError(f"{doc_id}: is a file within {path.name}; save it by itself for marks")
+    if known == DOCX and path.suffix.lower() in _VARIANTS:
+        raise NoPagesError(f"{doc_id}: {path.suffix} files get no marks; save it as .docx")
     return Original(path, "", known, page_edges)

@@ -10,8 +10,9 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from threading import RLock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from slice_os.errors import ENCRYPTED, InputError, imported
 from slice_os.text.pdf_annotations import Annotation, Box, annotations_of
@@ -23,6 +24,11 @@ _SAMPLE = 16
 # Characters without Unicode, some of which are no letters.
 _UNMAPPED = re.compile("[x?](?:[x? ]*[x?])?")
 _LEAST_RUN, _LEAST_SHARE = 4, 0.1
+
+_WORD_END, _LINE_END = re.compile(r"(?!\w)"), re.compile("\n")
+_AT_END = sys.maxsize, "\n"
+_Placed: TypeAlias = "tuple[int, Box]"
+"""A character by its place in the text, and its box."""
 
 UNREAD = "pages whose words cannot be read"
 DOUBTFUL = "pages whose words may be others"
@@ -75,54 +81,28 @@ def page_text(page: Any) -> PageText:
     raw = imported("pypdfium2.raw", "this format", "documents")
     text_page = page.get_textpage()
     codes = [raw.FPDFText_GetUnicode(text_page, at) for at in range(text_page.count_chars())]
-    letters = [_letter(code) for code in codes]
+    known = {code: _letter(code) for code in set(codes)}
+    letters = [known[code] for code in codes]
     found, left_out = annotations_of(page)
-    unread = _unread(codes, lambda at: raw.FPDFText_HasUnicodeMapError(text_page, at), left_out)
-    values = [one for one in found if one.is_value]
-    beside = _placed(values, text_page, letters) if values else {}
+    for at in _unread(codes, partial(raw.FPDFText_HasUnicodeMapError, text_page), left_out):
+        letters[at] = ""
+    text, indices = "".join(letters), [at for at, one in enumerate(letters) for _ in one]
+    if found:
+        text, indices = _with_annotations(text, indices, found, text_page)
     text_page.close()
-    pieces = _Pieces()
-    for index in range(-1, len(codes)):
-        if index >= 0 and index not in unread:
-            pieces.add(letters[index], index)
-        for value, gap in beside.get(index, ()):
-            pieces.add_apart(value, gap)
-    for note in found:
-        if not note.is_value:
-            pieces.add_apart(note, "\n")
-    return PageText("".join(pieces.texts), pieces.indices, left_out)
+    return PageText(text, indices, left_out)
+
+
+def is_dynamic_form(document: Any) -> bool:
+    """Whether a file is an XFA form, whose pages only ask to wait for Adobe Reader."""
+    raw = imported("pypdfium2.raw", "this format", "documents")
+    return bool(document.get_formtype() == raw.FORMTYPE_XFA_FULL)
 
 
 def has_image(page: Any) -> bool:
     """Whether a page shows a picture, as a scan does."""
     raw = imported("pypdfium2.raw", "this format", "documents")
     return any(page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE]))
-
-
-class _Pieces:
-    """The pieces of a text, and an index for each of its code points."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-        self.indices: list[int] = []
-        self._gap = ""
-
-    def add(self, text: str, index: int) -> None:
-        """Add a letter; behind what stands apart, there is a gap."""
-        if text:
-            last = self.texts[-1] if self.texts else "\n"
-            if self._gap and not (last.endswith(("\n", self._gap)) or text.startswith(self._gap)):
-                self.texts.append(self._gap)
-                self.indices.append(self.indices[-1])
-            self._gap = ""
-            self.texts.append(text)
-            self.indices += [index] * len(text)
-
-    def add_apart(self, annotation: Annotation, gap: str) -> None:
-        """Add the text of an annotation, with a gap on either side."""
-        self._gap = gap
-        self.add(annotation.text, -1 - annotation.number)
-        self._gap = gap
 
 
 def _letter(code: int) -> str:
@@ -169,46 +149,93 @@ def _mark(code: int, unmapped: bool) -> str:
     return "?" if unmapped else " " if code in (10, _CARRIAGE_RETURN, 32) else "."
 
 
-def _placed(
-    values: Sequence[Annotation], text_page: Any, letters: Sequence[str]
-) -> dict[int, list[tuple[Annotation, str]]]:
-    """The values of fields by the character that each stands behind, with the gap between."""
-    boxes: list[tuple[int, Box]] = []
-    for index, letter in enumerate(letters):
-        if letter.strip():
-            left, bottom, right, top = text_page.get_charbox(index, loose=True)
-            boxes.append((index, (left, top, right, bottom)))
-    placed: dict[int, list[tuple[Annotation, str]]] = {}
-    for value in sorted(values, key=lambda one: one.box[0]):
-        index, gap = _place(value.box, boxes)
-        placed.setdefault(index, []).append((value, gap))
-    return placed
+def _with_annotations(
+    text: str, indices: list[int], found: Sequence[Annotation], text_page: Any
+) -> tuple[str, list[int]]:
+    """A text with values where they are seen, and notes at its end."""
+    boxes: list[_Placed] = []
+    if any(one.is_value for one in found):
+        for at, index in enumerate(indices):
+            if not text[at].isspace():
+                left, bottom, right, top = text_page.get_charbox(index, loose=True)
+                boxes.append((at, (left, top, right, bottom)))
+    places = [_place(one.box, boxes, text) if one.is_value else _AT_END for one in found]
+    pieces = _Pieces()
+    done = 0
+    for (at, gap), one in sorted(zip(places, found, strict=True), key=_order):
+        until = max(done, min(at, len(text)))
+        pieces.add(text[done:until], indices[done:until])
+        pieces.add_apart(one, gap)
+        done = until
+    pieces.add(text[done:], indices[done:])
+    return "".join(pieces.texts), pieces.indices
 
 
-def _place(field: Box, boxes: Sequence[tuple[int, Box]]) -> tuple[int, str]:
-    """The character that a value stands behind, and the gap: after its label, or else before it.
+def _order(placed: tuple[tuple[int, str], Annotation]) -> tuple[int, float]:
+    """By the place in the text; values at the same place from left to right."""
+    (at, _), one = placed
+    return at, one.box[0] if one.is_value else 0
 
-    Without a label on its line, it is below the line above.
+
+class _Pieces:
+    """The pieces of a text, and the indices of its code points."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.indices: list[int] = []
+        self._gap = ""
+
+    def add(self, text: str, indices: Sequence[int]) -> None:
+        """Add a piece, with a gap before it if one of its neighbours stands apart."""
+        if text:
+            last = self.texts[-1] if self.texts else "\n"
+            if self._gap and not (last.endswith(("\n", self._gap)) or text.startswith(self._gap)):
+                self.texts.append(self._gap)
+                self.indices.append(self.indices[-1])
+            self._gap = ""
+            self.texts.append(text)
+            self.indices += indices
+
+    def add_apart(self, annotation: Annotation, gap: str) -> None:
+        """Add the text of an annotation, with a gap on either side."""
+        self._gap = gap
+        self.add(annotation.text, [-1 - annotation.number] * len(annotation.text))
+        self._gap = gap
+
+
+def _place(field: Box, boxes: Sequence[_Placed], text: str) -> tuple[int, str]:
+    """Where in a text the value of a field goes, and the gap on either side.
+
+    That is behind its label, or else before it. Without one on its line, it is below the line
+    above.
     """
     left, top, right, bottom = field
     level = [
-        (index, box)
-        for index, box in boxes
+        (at, box)
+        for at, box in boxes
         if min(top, box[1]) - max(bottom, box[3]) > (box[1] - box[3]) / 2
     ]
     before = _top_line([one for one in level if one[1][0] + one[1][2] < 2 * left])
     if before:
-        return max(before, key=lambda one: one[1][2])[0], " "
+        at, _ = max(before, key=lambda one: one[1][2])
+        return _end(_WORD_END, text, at + 1), " "
     after = _top_line([one for one in level if one[1][0] + one[1][2] > 2 * right])
     if after:
-        return min(after, key=lambda one: one[1][0])[0] - 1, " "
+        return min(after, key=lambda one: one[1][0])[0], " "
     above = [one for one in boxes if one[1][1] + one[1][3] > top + bottom]
-    nearest = min((box for _, box in above), key=lambda box: box[3], default=field)
-    line = (index for index, box in above if box[1] + box[3] < 2 * nearest[1])
-    return max(line, default=-1), "\n"
+    if not above:
+        return 0, "\n"
+    nearest = min((box for _, box in above), key=lambda box: box[3])
+    at = max(at for at, box in above if box[1] + box[3] < 2 * nearest[1])
+    return _end(_LINE_END, text, at), "\n"
 
 
-def _top_line(boxes: Sequence[tuple[int, Box]]) -> list[tuple[int, Box]]:
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.search(text, at)
+    return len(text) if found is None else found.start()
+
+
+def _top_line(boxes: Sequence[_Placed]) -> list[_Placed]:
     """Those of the characters that are on the line at the top."""
     top, bottom = max(((box[1], box[3]) for _, box in boxes), default=(0.0, 0.0))
     return [one for one in boxes if one[1][1] > (top + bottom) / 2]
