@@ -7,7 +7,7 @@ import io
 import json
 import tarfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -33,10 +33,16 @@ def pdf(*pages: str) -> bytes:
             "/Resources << /Font << /F1 3 0 R >> >> >>",
             f"<< /Length {len(content)} >>\nstream\n{content}\nendstream",
         ]
+    return pdf_of(objects)
+
+
+def pdf_of(objects: Sequence[str | bytes]) -> bytes:
+    """A file of objects, of which the first is the catalog."""
     out, offsets = b"%PDF-1.4\n", []
     for number, body in enumerate(objects, 1):
         offsets.append(len(out))
-        out += f"{number} 0 obj\n{body}\nendobj\n".encode()
+        raw = body.encode("latin-1") if isinstance(body, str) else body
+        out += b"%d 0 obj\n%s\nendobj\n" % (number, raw)
     table = "".join(f"{offset:010} 00000 n \n" for offset in offsets)
     size = len(objects) + 1
     end = f"trailer << /Size {size} /Root 1 0 R >>\nstartxref\n{len(out)}\n%%EOF\n"

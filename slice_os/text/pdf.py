@@ -25,7 +25,7 @@ _SAMPLE = 16
 _UNMAPPED = re.compile("[x?](?:[x? ]*[x?])?")
 _LEAST_RUN, _LEAST_SHARE = 4, 0.1
 
-_WORD_END, _LINE_END = re.compile(r"(?!\w)"), re.compile("\n")
+_WORD_END, _LINE_END = re.compile(r"\s"), re.compile("\n")
 _AT_END = sys.maxsize, "\n"
 _Placed: TypeAlias = "tuple[int, Box]"
 """A character by its place in the text, and its box."""
@@ -189,7 +189,8 @@ class _Pieces:
         """Add a piece, with a gap before it if one of its neighbours stands apart."""
         if text:
             last = self.texts[-1] if self.texts else "\n"
-            if self._gap and not (last.endswith(("\n", self._gap)) or text.startswith(self._gap)):
+            known = "\n", self._gap
+            if self._gap and not (last.endswith(known) or text.startswith(known)):
                 self.texts.append(self._gap)
                 self.indices.append(self.indices[-1])
             self._gap = ""
@@ -221,7 +222,8 @@ def _place(field: Box, boxes: Sequence[_Placed], text: str) -> tuple[int, str]:
         return _end(_WORD_END, text, at + 1), " "
     after = _top_line([one for one in level if one[1][0] + one[1][2] > 2 * right])
     if after:
-        return min(after, key=lambda one: one[1][0])[0], " "
+        at, _ = min(after, key=lambda one: one[1][0])
+        return max(text.rfind(" ", 0, at), text.rfind("\n", 0, at)) + 1, " "
     above = [one for one in boxes if one[1][1] + one[1][3] > top + bottom]
     if not above:
         return 0, "\n"

@@ -1,0 +1,191 @@
+"""PDF files: what fields, notes and attachments show is in the text, or counted."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slice_os.ingest.formats import reader_named
+from slice_os.ingest.readers import ReadNote, ReadOptions
+from slice_os.ingest.readers.reader import PackedFile
+from slice_os.ingest.reading import read_stream
+from slice_os.text.documents import Document
+
+from .many_formats import OTHER, SAYING, pdf_of
+
+pytest.importorskip("pypdfium2")
+
+# Objects of each file: 5 is a font with letters, 6 one without; others follow.
+_FONT = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>"
+_NO_UNICODE = """<</Type/Font/Subtype/Type0/BaseFont/A/Encoding/Identity-H/DescendantFonts[
+    <</Type/Font/Subtype/CIDFontType2/BaseFont/A/DW 600
+    /CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>
+    /FontDescriptor<</Type/FontDescriptor/FontName/A/Flags 4/FontBBox[0 0 1000 1000]
+    /ItalicAngle 0/Ascent 900/Descent -200/CapHeight 700/StemV 80>>>>]>>"""
+
+
+def stream(content: str, head: str = "") -> str:
+    return f"<<{head}/Length {len(content)}>>\nstream\n{content}\nendstream"
+
+
+def page(
+    content: str, annotations: Sequence[str] = (), others: Sequence[str] = (), catalog: str = ""
+) -> bytes:
+    """A page of text operators; annotations are objects 7 and so on, the others follow."""
+    numbers = [f"{7 + at} 0 R" for at in range(len(annotations))]
+    fields = " ".join(
+        number for number, one in zip(numbers, annotations, strict=True) if "/Widget" in one
+    )
+    return pdf_of(
+        [
+            f"<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[{fields}]/DA(/F 12 Tf)>>{catalog}>>",
+            "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+            "<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R"
+            f"/Resources<</Font<</F 5 0 R/G 6 0 R>>>>/Annots[{' '.join(numbers)}]>>",
+            stream(content),
+            _FONT,
+            _NO_UNICODE,
+            *annotations,
+            *others,
+        ]
+    )
+
+
+def said(text: str, left: int, height: int, font: str = "F") -> str:
+    words = f"<{text}>" if font == "G" else f"({text})"
+    return f"BT /{font} 12 Tf {left} {height} Td {words} Tj ET "
+
+
+def field(kind: str, value: str, left: int, height: int, more: str = "") -> str:
+    own = (
+        f"/T({value.encode().hex()}-{left}){value}/Rect[{left} {height} {left + 100} {height + 14}]"
+    )
+    return f"<</Type/Annot/Subtype/Widget/FT/{kind}{own}{more}>>"
+
+
+def note(subtype: str, more: str, left: int = 400, height: int = 400) -> str:
+    return (
+        f"<</Type/Annot/Subtype/{subtype}/Rect[{left} {height} {left + 99} {height + 14}]{more}>>"
+    )
+
+
+def read(content: bytes) -> tuple[str, dict[str, int], list[str]]:
+    """The text, what is counted, and the names of files within."""
+    text, counts, packed = "", {}, []
+    for one in reader_named("pdf").load()("s", io.BytesIO(content), ReadOptions()):
+        if isinstance(one, Document):
+            text = one.text
+        elif isinstance(one, ReadNote):
+            counts = dict(one.counts)
+        elif isinstance(one, PackedFile):
+            packed.append(one.path)
+        else:
+            text = one.reason
+    return text, counts, packed
+
+
+LABELS = said("Name:", 72, 700) + said("Why:", 72, 680) + said("I agree", 120, 660)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "text"),
+    [
+        (field("Tx", "/V(Ann Lee)", 110, 697), "Name: Ann Lee\nWhy:\nI agree"),
+        (field("Tx", "/V(It broke)", 110, 677), "Name:\nWhy: It broke\nI agree"),
+        (field("Tx", "/V(a\\rb)", 110, 677), "Name:\nWhy: a\nb\nI agree"),
+        (field("Tx", "/V(Below)", 72, 600), "Name:\nWhy:\nI agree\nBelow"),
+        (field("Tx", "/V(Above)", 72, 750), "Above\nName:\nWhy:\nI agree"),
+        (field("Ch", "/Opt[[(1)(One)][(2)(Two)]]/V(2)", 110, 677), "Name:\nWhy: Two\nI agree"),
+        (field("Ch", "/Opt[(1)(2)]/V[(1)(2)]/Ff 2097152", 110, 677), "Name:\nWhy: 1\n2\nI agree"),
+        (field("Ch", "/Opt[(1)]/V(Own)/Ff 393216", 110, 677), "Name:\nWhy: Own\nI agree"),
+        (
+            field("Btn", "/V/Yes/AS/Yes/AP<</N<</Yes 8 0 R>>>>", 0, 657),
+            "Name:\nWhy:\n☒ I agree",
+        ),
+        (
+            field("Btn", "/V/Off/AS/Off/AP<</N<</Yes 8 0 R>>>>", 0, 657),
+            "Name:\nWhy:\nI agree",
+        ),
+        (field("Tx", "/V(Ann)", 110, 697, "/F 2"), "Name:\nWhy:\nI agree"),
+        (field("Tx", "/V(Ann)/Ff 8192", 110, 697), "Name:\nWhy:\nI agree"),
+    ],
+)
+def test_a_field_has_its_value_where_it_is_seen(annotation: str, text: str) -> None:
+    drawn = stream("", "/Type/XObject/Subtype/Form/BBox[0 0 9 9]")
+    assert read(page(LABELS, [annotation], [drawn])) == (text, {}, [])
+
+
+def test_notes_that_are_seen_are_read_and_others_counted() -> None:
+    drawn = "/AP<</N 12 0 R>>"
+    content = page(
+        said(SAYING, 72, 700),
+        [
+            note("FreeText", "/Contents(Seen)"),
+            note("Text", "/Contents(By a click)"),
+            note("Highlight", "/Contents(By another)/QuadPoints[0 0 1 0 0 1 1 1]"),
+            note("Stamp", drawn),
+            note("Link", "/Contents(Not shown)"),
+        ],
+        [stream(said("Paid", 0, 0), "/Type/XObject/Subtype/Form/BBox[0 0 99 14]")],
+    )
+    text, counts, _ = read(content)
+    assert text == f"{SAYING}\nSeen"
+    assert counts == {"comments left out": 2, "buttons, signatures and stamps left out": 1}
+
+
+@pytest.mark.parametrize("pinned", [False, True])
+def test_attached_files_are_documents(pinned: bool) -> None:
+    file = "<</Type/Filespec/F(in.txt)/UF(in.txt)/EF<</F {} 0 R>>>>"
+    holder = note("FileAttachment", f"/FS {file.format(8)}") if pinned else note("Link", "")
+    names = "" if pinned else f"/Names<</EmbeddedFiles<</Names[(in) {file.format(8)}]>>>>"
+    content = page(said(OTHER, 72, 700), [holder], [stream(SAYING)], names)
+    found = list(read_stream("s", "pdf", io.BytesIO(content), ReadOptions()))
+    texts = [(one.id, one.text) for one in found if isinstance(one, Document)]
+    assert texts == [("s", OTHER), ("s/in.txt", SAYING)]
+
+
+SHIFTED = "".join(f"{ord(letter) - 29:04x}" for letter in SAYING)
+UNREAD = "pages whose words cannot be read"
+
+
+@pytest.mark.parametrize(
+    ("content", "text", "counts"),
+    [
+        (said(SHIFTED, 72, 700, "G"), "no text in it; 1 of 1 pages have words that cannot", {}),
+        (said(OTHER, 72, 700) + said(SHIFTED, 72, 650, "G"), OTHER, {UNREAD: 1}),
+        (said("00010002000300040005", 72, 700, "G") + said("x", 9, 9), "x", {UNREAD: 1}),
+        (said(OTHER, 72, 700), OTHER, {}),
+        (
+            said("0041006e006e", 72, 700, "G"),
+            "Ann",
+            {"pages whose words may be others": 1},
+        ),
+    ],
+)
+def test_characters_without_letters_are_told(
+    content: str, text: str, counts: dict[str, int]
+) -> None:
+    found, told, _ = read(page(content))
+    assert found.strip().startswith(text)
+    assert told == counts
+    assert all(letter.isprintable() or letter == "\n" for letter in found)
+
+
+@given(st.lists(st.tuples(st.integers(0, 400), st.integers(20, 700)), max_size=9))
+def test_every_value_is_read_once_and_parts_no_words(
+    places: list[tuple[int, int]],
+) -> None:
+    label = "Whatever it takes"
+    lines = "".join(said(label, 90, height) for height in range(30, 700, 90))
+    fields = [field("Tx", f"/V(value{at})", *place) for at, place in enumerate(places)]
+    text, counts, _ = read(page(lines, fields))
+    words = text.split()
+    assert sorted(word for word in words if word.startswith("value")) == [
+        f"value{at}" for at in range(len(places))
+    ]
+    assert [word for word in words if not word.startswith("value")] == label.split() * 8
+    assert counts == {}
