@@ -216,6 +216,30 @@ class TestWord:
         runs = (f"<w:r><w:fldChar><w:ffData>{one}</w:ffData></w:fldChar></w:r>" for one in fields)
         assert read("docx", office("docx", document(paragraph(*runs)))).text == "☒☐Always"
 
+    def test_words_of_numbers_are_counted(self) -> None:
+        levels = "".join(
+            f'<w:lvl w:ilvl="{level}"><w:lvlText w:val="{text}"/></w:lvl>'
+            for level, text in enumerate(["Article %1", "(%2)"])
+        )
+        number = '<w:num w:numId="7"><w:abstractNumId w:val="3"/></w:num>'
+        by_style = '<w:numPr><w:numId w:val="7"/></w:numPr>'
+        style = f'<w:style w:styleId="h"><w:pPr>{by_style}</w:pPr></w:style>'
+        parts = {
+            "word/n.xml": f"<w:numbering><w:abstractNum w:abstractNumId='3'>{levels}"
+            f"</w:abstractNum>{number}</w:numbering>",
+            "word/s.xml": f"<w:styles>{style}</w:styles>",
+        }
+        body = document(
+            paragraph(run(SAYING), properties='<w:pStyle w:val="h"/>'),
+            paragraph(
+                run(OTHER), properties=by_style.replace("<w:numId", '<w:ilvl w:val="1"/><w:numId')
+            ),
+            paragraph(run(OTHER), properties=by_style),
+        )
+        relations = {"word/document.xml": [("numbering", "word/n.xml"), ("styles", "word/s.xml")]}
+        found = read("docx", office("docx", body, parts, relations))
+        assert found.counts == {"words of numbers left out": 2}
+
     @pytest.mark.parametrize("strict", [False, True])
     @pytest.mark.parametrize("name", ["word/document.xml", "word/document2.xml"])
     def test_other_kinds_of_the_format_are_read(self, strict: bool, name: str) -> None:

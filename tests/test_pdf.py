@@ -99,7 +99,10 @@ LABELS = said("Name:", 72, 700) + said("Why:", 72, 680) + said("I agree", 120, 6
         (field("Tx", "/V(a\\rb)", 110, 677), "Name:\nWhy: a\nb\nI agree"),
         (field("Tx", "/V(Below)", 72, 600), "Name:\nWhy:\nI agree\nBelow"),
         (field("Tx", "/V(Above)", 72, 750), "Above\nName:\nWhy:\nI agree"),
-        (field("Ch", "/Opt[[(1)(One)][(2)(Two)]]/V(2)", 110, 677), "Name:\nWhy: Two\nI agree"),
+        (
+            field("Ch", "/Opt[[(1)(One)][(2)(Two)]]/V(2)/Ff 131072", 110, 677),
+            "Name:\nWhy: Two\nI agree",
+        ),
         (field("Ch", "/Opt[(1)(2)]/V[(1)(2)]/Ff 2097152", 110, 677), "Name:\nWhy: 1\n2\nI agree"),
         (field("Ch", "/Opt[(1)]/V(Own)/Ff 393216", 110, 677), "Name:\nWhy: Own\nI agree"),
         (
@@ -189,3 +192,12 @@ def test_every_value_is_read_once_and_parts_no_words(
     ]
     assert [word for word in words if not word.startswith("value")] == label.split() * 8
     assert counts == {}
+
+
+def test_options_that_a_list_shows_are_counted() -> None:
+    listed = field("Ch", "/Opt[(1)(2)(3)]/V(2)", 110, 677)
+    assert read(page(LABELS, [listed])) == (
+        "Name:\nWhy: 2\nI agree",
+        {"options that are not chosen left out": 2},
+        [],
+    )

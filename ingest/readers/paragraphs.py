@@ -16,6 +16,7 @@ from slice_os.ingest.readers.package import Package, attribute, count, is_on, na
 _SIGNS = {"tab": "\t", "ptab": "\t", "cr": "\n", "noBreakHyphen": "-"}
 _LEFT_OUT = {"del": "deletions left out", "moveFrom": "deletions left out"}
 _KEPT = {"ins": "insertions", "moveTo": "insertions"}
+_CHANGES = frozenset([*_LEFT_OUT, *_KEPT])
 _SHAPES = frozenset(["sp", "pic", "graphicFrame", "grpSp", "cxnSp", "anchor", "inline"])
 _DRAWN = frozenset(["drawing", "pict", "object"])
 _MARKED_GONE = ("{*}pPr/{*}rPr/{*}del", "{*}pPr/{*}rPr/{*}moveFrom")
@@ -150,6 +151,10 @@ class Walk:
                 yield from self._together(self._at(part).lines(note), kind)
             elif name == "AlternateContent":
                 yield from _first(self._inline(branch) for branch in child)
+            elif name == "ruby":
+                said = "".join(self.text(one) for one in child.iterfind("{*}rt"))
+                yield from self._inline(child.find("{*}rubyBase"))
+                yield f"({said})"
             elif self._is_shown(child, name):
                 yield from self._inline(child)
 
@@ -176,6 +181,8 @@ class Walk:
         counts = self._package.counts
         if name in _NO_TEXT:
             return False
+        if name in _CHANGES and "wordprocessingml" not in element.tag:
+            return True
         if name in _LEFT_OUT:
             count(counts, _LEFT_OUT[name])
             return False

@@ -57,7 +57,7 @@ class ReadOptions:
         delimiter: between the cells of a CSV file; None detects it.
         language: of the texts, an ISO 639 code, by which they are cut into sentences; None for
             the one that the words of each show.
-        page_edges: of Word files, whether headers and footers are read.
+        page_edges: whether headers and footers of Word files and layouts of slides are read.
     """
 
     id_field: str = "id"

@@ -56,7 +56,7 @@ def read_xlsx(source: str, stream: BinaryIO, options: ReadOptions) -> FileStream
         if package.main.endswith(".bin"):
             raise InputError("a binary workbook; save it as .xlsx")
         cells = _Cells(package)
-        for name, part in _sheets(package):
+        for name, part in list(_sheets(package)):
             # Rows are counted through the sheets, so that no two documents share an id.
             before = found[-1].number if found else 0
             texts = _rows(_Sheet(package, part, cells), name, options, found, before)
@@ -148,9 +148,10 @@ class _Sheet:
         return {at: cell for at, cell in row.items() if at not in hidden}
 
     def drawn(self) -> Iterator[str]:
-        """The texts of boxes, charts and SmartArt."""
+        """The texts of boxes, charts and SmartArt; charts repeat cells that are seen."""
+        hidden = any(kind.startswith("hidden") for kind in self._package.counts)
         for part in self._package.related(self._part, "drawing"):
-            walk = Walk(self._package, part, repeats=True)
+            walk = Walk(self._package, part, repeats=not hidden)
             yield from (line.text for line in walk.lines(self._package.root(part)))
 
 

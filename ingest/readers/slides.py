@@ -56,8 +56,11 @@ def _slide(package: Package, part: str) -> Iterator[str]:
     count(package.counts, "hidden slides", not is_on(root.get("show", "1")))
     yield from _words(package, part, root)
     for notes in package.related(part, "notesSlide"):
-        shapes = (one for one in _shapes(package.root(notes)) if _place(one) not in _EDGES)
-        yield from _words(package, notes, shapes)
+        shapes = list(_shapes(package.root(notes)))
+        edges = [one for one in shapes if _place(one) in _EDGES]
+        said = [text for text in _words(package, notes, edges) if any(map(str.isalpha, text))]
+        count(package.counts, "headers and footers of notes left out", len(said))
+        yield from _words(package, notes, (one for one in shapes if one not in edges))
 
 
 def _designs(package: Package, slides: Iterable[str]) -> Iterator[Turn]:

@@ -5,18 +5,19 @@ Insertions that wait for approval are read; deletions and comments are not.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from email import message_from_bytes, policy
 from functools import partial
 from io import BytesIO
 from itertools import chain
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from slice_os.ingest.readers.decoding import decoded
 from slice_os.ingest.readers.letters import read_rtf
 from slice_os.ingest.readers.markup import read_html
-from slice_os.ingest.readers.package import Package, attribute, count
+from slice_os.ingest.readers.package import Package, attribute, count, name_of
 from slice_os.ingest.readers.paragraphs import Line, Walk
 from slice_os.ingest.readers.reader import (
     FileStream,
@@ -32,6 +33,7 @@ from slice_os.text.documents import Document, Scalar
 
 _EDGES = ("header", "footer")
 _PLURALS = {"text box": "text boxes", "SmartArt": "SmartArt"}
+_WORD = re.compile(r"[^\W\d_]{2,}")
 _MHTML = (".mht", ".mhtml")
 
 
@@ -60,9 +62,11 @@ def _turns(package: Package, options: ReadOptions) -> Iterator[Turn]:
         count(package.counts, f"{kind}s" if options.page_edges else f"{kind}s left out", len(own))
     yield from heads if options.page_edges else ()
     styles = _styles(package)
+    root = package.root(package.main)
+    count(package.counts, "words of numbers left out", _numbered(package, root))
     heading = ""
     chunk = partial(_chunk, package.counts, options)
-    for line in Walk(package, package.main, chunk).lines(package.root(package.main)):
+    for line in Walk(package, package.main, chunk).lines(root):
         if not line.text.strip():
             continue
         if styles.get(line.style, "").startswith(("heading", "title")):
@@ -90,6 +94,45 @@ def _styles(package: Package) -> dict[str, str]:
             name = style.find("{*}name")
             if name is not None:
                 found[attribute(style, "styleId") or ""] = (attribute(name, "val") or "").lower()
+    return found
+
+
+def _numbered(package: Package, root: Any) -> int:
+    """How many paragraphs have a number with words, such as ``Article 1``, which Word makes."""
+    texts: dict[tuple[str, str], bool] = {}
+    own: dict[str, str] = {}
+    for part in package.related(package.main, "numbering"):
+        numbering = package.root(part)
+        for one in numbering.iterfind("{*}num/{*}abstractNumId"):
+            own[attribute(one.getparent(), "numId") or ""] = attribute(one, "val") or ""
+        for one in numbering.iterfind("{*}abstractNum/{*}lvl/{*}lvlText"):
+            level = one.getparent()
+            key = (
+                attribute(level.getparent(), "abstractNumId") or "",
+                attribute(level, "ilvl") or "",
+            )
+            texts[key] = _WORD.search(attribute(one, "val") or "") is not None
+    by_style: dict[str, bool] = {}
+
+    def is_worded(properties: Any) -> bool | None:
+        found = {
+            name_of(one): attribute(one, "val") or "" for one in properties.iterfind("{*}numPr/*")
+        }
+        return (
+            texts.get((own.get(found.get("numId", ""), ""), found.get("ilvl", "0")))
+            if found
+            else None
+        )
+
+    for part in package.related(package.main, "styles"):
+        for one in package.root(part).iterfind("{*}style/{*}pPr"):
+            by_style[attribute(one.getparent(), "styleId") or ""] = bool(is_worded(one))
+    found = 0
+    for properties in root.iter("{*}pPr"):
+        direct = is_worded(properties)
+        style = properties.find("{*}pStyle")
+        styled = style is not None and by_style.get(attribute(style, "val") or "", False)
+        found += styled if direct is None else direct
     return found
 
 

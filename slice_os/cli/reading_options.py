@@ -86,7 +86,5 @@ reading_options = as_one(
         help="Language of the texts, such as de, whose rules split sentences.  [default: English, "
         "unless the words of a text show another one]",
     ),
-    click.option(
-        "--page-edges", is_flag=True, help="Word: read headers and footers of pages, too."
-    ),
+    click.option("--page-edges", is_flag=True, help="Read headers, footers and layouts, too."),
 )

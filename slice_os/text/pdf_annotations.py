@@ -44,6 +44,8 @@ def annotations_of(page: Any) -> tuple[list[Annotation], Counter[str]]:
         if kind in beside or raw.FPDFAnnot_GetFlags(one) & _UNSEEN:
             continue
         is_value = kind == raw.FPDF_ANNOT_WIDGET
+        if is_value and (others := _not_chosen(page, one)):
+            left_out["options that are not chosen left out"] += others
         text = _value(page, one) if is_value else _contents(one)
         if text and (is_value or kind == raw.FPDF_ANNOT_FREETEXT):
             found.append(Annotation(number, text, annotation_box(page, number), is_value))
@@ -116,18 +118,29 @@ def _value(page: Any, annotation: Any) -> str | None:
     if kind in (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON):
         return "☒" if raw.FPDFAnnot_IsChecked(*own) else None
     if kind in (raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX):
-        chosen = (
-            _string(raw.FPDFAnnot_GetOptionLabel, *own, number)
-            for number in range(raw.FPDFAnnot_GetOptionCount(*own))
-            if raw.FPDFAnnot_IsOptionSelected(*own, number)
-        )
-        if labels := "\n".join(chosen):
-            return labels
+        chosen = _chosen(own)
+        if chosen:
+            return "\n".join(_string(raw.FPDFAnnot_GetOptionLabel, *own, at) for at in chosen)
     elif kind != raw.FPDF_FORMFIELD_TEXTFIELD:
         return ""
     elif raw.FPDFAnnot_GetFormFieldFlags(*own) & _PASSWORD:
         return None
     return _string(raw.FPDFAnnot_GetFormFieldValue, *own)
+
+
+def _chosen(field: tuple[Any, Any]) -> list[int]:
+    raw = _raw()
+    options = range(max(0, raw.FPDFAnnot_GetOptionCount(*field)))
+    return [at for at in options if raw.FPDFAnnot_IsOptionSelected(*field, at)]
+
+
+def _not_chosen(page: Any, annotation: Any) -> int:
+    """How many options a list shows that are not its value."""
+    raw = _raw()
+    own = page.formenv, annotation
+    if not page.formenv or raw.FPDFAnnot_GetFormFieldType(*own) != raw.FPDF_FORMFIELD_LISTBOX:
+        return 0
+    return int(raw.FPDFAnnot_GetOptionCount(*own)) - len(_chosen(own))
 
 
 def _contents(annotation: Any) -> str:
