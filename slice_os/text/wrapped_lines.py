@@ -170,7 +170,7 @@ class _Lines:
         hyphens = _flags(_hyphenated(one.body, other.body) for one, other in pairs)
         hyphens &= lower & maybe
         over = crosses & ~ends & lower & long & maybe
-        opens &= maybe & long
+        opens &= maybe & (long | lower)
         return over | opens | hyphens | full & (prose | shouted) & ~(crosses & ends)
 
     def _full(self) -> BoolArray:
