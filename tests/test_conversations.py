@@ -31,6 +31,11 @@ def said(document: Document | BadRecord) -> Said:
     ]
 
 
+def reason(one: Document | BadRecord) -> str:
+    assert isinstance(one, BadRecord), one
+    return one.reason
+
+
 CALLS = """call_id,seq,at,who,text,region
 7,2,0:00:05,Customer,I want to cancel.,EU
 9,1,2,Agent,Good day.,US
@@ -45,20 +50,21 @@ class TestRows:
     OPTIONS: ClassVar = {"group_by": "call_id", "speaker_field": "who", "time_field": "at"}
 
     def test_rows_with_one_value_are_turns_of_one_document(self) -> None:
-        *bad, first, second = read("csv", CALLS, order_by="seq", **self.OPTIONS)
+        nobodys, empty, first, soon, refused = read("csv", CALLS, order_by="seq", **self.OPTIONS)
         assert said(first) == [
             ("Agent", "Hello.", 1.5, None),
             ("Customer", "I want to cancel.", 5, None),
         ]
-        assert said(second) == [("Agent", "Good day.", 2, None)]
         assert isinstance(first, Document)
         assert (first.id, first.metadata) == ("7", {"region": "EU"})
-        assert [one.line for one in bad if isinstance(one, BadRecord)] == [6, 7, None]
-        assert "time field 'at' is 'soon'" in bad[1].reason
-        assert bad[2].reason == "empty turns: 1"
+        assert [one.line for one in (nobodys, soon, refused)] == [6, 7, None]  # type: ignore[union-attr]
+        assert "time field 'at' is 'soon'" in reason(soon)
+        assert reason(refused).startswith("conversation '9' is left out, with its 2 rows: row 7")
+        assert refused.record == "Good day."  # type: ignore[union-attr]
+        assert reason(empty) == "empty turns: 1"
 
     def test_order_of_the_file_by_default(self) -> None:
-        *_, first, _ = read("csv", CALLS, **self.OPTIONS)
+        _, _, first, *_ = read("csv", CALLS, **self.OPTIONS)
         assert [text for _, text, *_ in said(first)] == ["I want to cancel.", "Hello."]
 
     def test_numbers_are_ordered_as_numbers(self) -> None:

@@ -57,7 +57,7 @@ REFUSED = [
     ("03/04/2026", None, TWO),
     ("3-4-2026", None, TWO),
     ("12.11.2026", None, TWO),
-    ("3/4/26", None, NONE),
+    ("3/4/26", None, TWO),
     ("2 March 26", None, NONE),
     ("March 2026", None, NONE),
     ("2 March", None, NONE),
@@ -157,7 +157,7 @@ class TestDocuments:
     def test_seconds_in_one_turn_and_a_date_in_another_are_refused(self) -> None:
         content = self.TURNS.format(5, "", "2026-03-02 09:14", "")
         (bad,) = read("csv", content, group_by="call", time_field="at")
-        assert bad.reason == "some times are dates, and some are seconds; give one of them"
+        assert bad.reason.endswith("some times are dates, and some are seconds; give one of them")
 
     def test_turns_are_not_ordered_by_what_could_be_two_dates(self) -> None:
         content = self.TURNS.format("03/04/2026", "", "04/03/2026", "")

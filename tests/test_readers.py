@@ -199,8 +199,8 @@ class TestJsonLines:
             {"text": "  "},
             {"text": "Why?", "speaker": 2, "intent": "ask"},
         ]
-        (document,), bad = read_file("a.jsonl", jsonl({"text": turns}))
-        assert bad == []
+        (document,), (note,) = read_file("a.jsonl", jsonl({"text": turns}))
+        assert note.reason == "empty turns: 1"
         assert document.text == "Hello 😀\nI want to\r\ncancel\nWhy?"
         assert document.segments == (
             Segment(0, 7),

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from slice_os.errors import InputError, MissingExtraError, imported
+from slice_os.ingest.readers.fields import Record
 from slice_os.ingest.readers.reader import (
     BadRecord,
     DocumentStream,
@@ -17,7 +18,7 @@ from slice_os.ingest.readers.reader import (
     ReadOptions,
     bad_record,
 )
-from slice_os.ingest.readers.records import MADE, Record, documents_of, named_by_content
+from slice_os.ingest.readers.records import MADE, documents_of, named_by_content
 from slice_os.ingest.readers.tables import check_columns
 from slice_os.text.documents import Document
 

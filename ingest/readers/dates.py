@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
+from functools import cache
 from typing import Any
 
 from slice_os.errors import InputError
@@ -11,6 +12,9 @@ from slice_os.query.filter_values import parse_date
 
 ORDERS = "dmy", "mdy"
 """Date formats for numbers such as 03/04/2026: the day first, or the month."""
+
+SERIAL = "excel"
+"""The date format of Excel's numbers: days since 1900, with the time as a fraction."""
 
 _MONTHS = (
     "january february march april may june july august september october "  # noqa: SIM905
@@ -32,33 +36,57 @@ _TIMED = re.compile(
     """,
     re.VERBOSE | re.ASCII,
 )
-_SAMPLE = datetime(2031, 12, 28, 13, 14, 15)
+# As Unix and Twitter write dates: the time is before the year.
+_YEAR_LAST = re.compile(
+    r"(?P<day>[a-z]+ +\d{1,2}) (?P<time>\d\d:\d\d(?::\d\d)?(?: ?[ap]m)?(?: [+-]?\w{1,4})?)"
+    r" (?P<year>\d{4})",
+    re.ASCII,
+)
+_NUMERIC = re.compile(r"(?:[a-z]+\.?,?\s+)?\d{1,2}\s*[-/.,\s]\s*\d{1,2}\s*[-/.,\s]\s*\d", re.ASCII)
+_SERIAL_NUMBER = re.compile(r"\d{5,6}(?:\.\d+)?", re.ASCII)
+_SERIAL_BEGIN = datetime(1899, 12, 30)
+_SERIALS = range(10_000, 110_000)
+_SAMPLE = datetime(2031, 12, 28, 13, 14, 15, tzinfo=timezone.utc)
 _HOURS = "%H", "%I", "%c", "%X"
+# What strftime writes in some systems, in the codes that strptime reads.
+_CODES = {"%-": "%", "%e": "%d", "%k": "%H", "%l": "%I", "%P": "%p", "%h": "%b"}
+_CODES |= {"%D": "%m/%d/%y", "%F": "%Y-%m-%d", "%R": "%H:%M", "%T": "%H:%M:%S"}
 _MOST = 60
 
 
 def check_date_format(wanted: str) -> None:
     """Raise an InputError on a date format that is no order, nor tells day, month and year."""
+    if wanted in (*ORDERS, SERIAL):
+        return
+    told = (
+        f"date format {wanted!r}: give dmy, mdy, or a pattern with day, month and year, "
+        "such as '%d.%m.%Y %H:%M'"
+    )
+    pattern = _pattern(wanted)
     try:
-        day = datetime.strptime(_SAMPLE.strftime(wanted), wanted).date()
-    except ValueError:
-        day = None
-    if wanted not in ORDERS and day != _SAMPLE.date():
-        raise InputError(
-            f"date format {wanted!r}: give dmy, mdy, or a pattern with day, month and year, "
-            "such as '%d.%m.%Y %H:%M'"
-        )
+        day = datetime.strptime(_SAMPLE.strftime(pattern), pattern).date()
+    except ValueError as error:
+        raise InputError(f"{told}; this one cannot be read back: {error}") from None
+    if day != _SAMPLE.date():
+        raise InputError(told)
+
+
+@cache
+def _pattern(wanted: str) -> str:
+    return re.sub(r"%.", lambda code: _CODES.get(code[0], code[0]), wanted)
 
 
 def read_date(value: Any, where: str, wanted: str | None = None) -> str:
     """A date, with or without a time, in ISO 8601; ``where`` is its name in messages.
 
-    It is given as a text or date, or in seconds or milliseconds since 1970. If one of `ORDERS` or a
-    pattern of ``strptime`` is wanted, nothing else will do.
+    It is given as a text or date, in seconds or milliseconds since 1970, or as a number of Excel.
+    If one of `ORDERS` or a pattern of ``strptime`` is wanted, nothing else will do.
 
     Raises an `InputError` if it is no date, or could be two.
     """
     found = find_date(value, where, wanted)
+    if found is None and (wanted is None or wanted in ORDERS):
+        found = find_date(value, where, SERIAL)
     if found is None:
         how = "not in the date format " + wanted if wanted else "no date that can be read"
         raise InputError(
@@ -79,13 +107,42 @@ def find_date(value: Any, where: str, wanted: str | None = None) -> str | None:
     if len(text) > _MOST:
         return None
     try:
+        if wanted == SERIAL:
+            return _serial(text)
         if wanted is not None and wanted not in ORDERS:
-            made = datetime.strptime(text, wanted)
-            is_timed = any(code in wanted for code in _HOURS)
+            pattern = _pattern(wanted)
+            made = datetime.strptime(text, pattern)
+            is_timed = any(code in pattern for code in _HOURS)
             return (made if is_timed else made.date()).isoformat()
         return _epoch(text) or _calendar(text.lower(), f"{where} is {value!r}", wanted)
     except (ValueError, OverflowError):
         return None
+
+
+def order_shown(value: Any) -> str | None:
+    """The one of `ORDERS` in which alone a value is a date; empty if it is another date in each.
+
+    None if the order does not matter.
+    """
+    if not isinstance(value, str) or not _NUMERIC.match(value.strip().lower()):
+        return None
+    dates = [find_date(value, "", order) for order in ORDERS]
+    if dates[0] == dates[1]:
+        return None
+    return "" if all(dates) else ORDERS[dates[0] is None]
+
+
+def serial_digits(value: Any) -> int:
+    """Digits of the time of a number that may be Excel's date; -1 if it is none."""
+    text = str(value).strip()
+    return -1 if _serial(text) is None else len(text.partition(".")[2])
+
+
+def _serial(text: str) -> str | None:
+    if not _SERIAL_NUMBER.fullmatch(text) or int(float(text)) not in _SERIALS:
+        return None
+    made = _SERIAL_BEGIN + timedelta(seconds=round(float(text) * 86_400))
+    return (made if "." in text else made.date()).isoformat()
 
 
 def _epoch(text: str) -> str | None:
@@ -104,7 +161,9 @@ def _calendar(text: str, told: str, order: str | None) -> str | None:
         year, month, day, hour, minute, second, fraction, zone = compact.groups("")
         clock = f"t{hour}:{minute}{second and ':' + second}{fraction}{zone}" if hour else ""
         text = f"{year}-{month}-{day}{clock}"
-    found = _TIMED.fullmatch(_WEEKDAY.sub("", text, count=1))
+    text = _WEEKDAY.sub("", text, count=1)
+    text = _YEAR_LAST.sub(r"\g<day> \g<year> \g<time>", text)
+    found = _TIMED.fullmatch(text)
     if found is None:
         return None
     iso = _day(found["day"], told, order)
@@ -138,7 +197,8 @@ def _day(text: str, told: str, order: str | None) -> str | None:
     first, second, third = parts
     if len(first) == 4 and first.isdecimal():
         return _iso(first, _month(second), third)
-    if len(third) != 4 and not (len(third) == 2 and order):
+    numeric = first.isdecimal() and second.isdecimal()
+    if len(third) != 4 and not (len(third) == 2 and (order or numeric)):
         return None
     year = third if len(third) == 4 else str(datetime.strptime(third, "%y").year)
     if not first.isdecimal():
@@ -149,6 +209,9 @@ def _day(text: str, told: str, order: str | None) -> str | None:
         raise InputError(
             f"{told}: the day or the month may be first; give --date-format dmy or mdy"
         )
+    year_first = "-" in text and len(third) == 2 and int(second) <= 12 and int(third) <= 31
+    if order is None and year_first:
+        return None
     month_first = order == "mdy" or (order is None and int(second) > 12)
     return _iso(year, int(first), second) if month_first else _iso(year, int(second), first)
 

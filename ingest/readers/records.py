@@ -2,58 +2,37 @@
 
 from __future__ import annotations
 
-import sqlite3
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
-from dataclasses import dataclass, replace
-from itertools import chain, groupby, islice
+from dataclasses import replace
+from itertools import chain
+from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
 import orjson
 
-from slice_os.errors import InputError, kind_of
-from slice_os.ingest.readers.dates import read_date
+from slice_os.errors import InputError
+from slice_os.ingest.readers.conversations import conversations
+from slice_os.ingest.readers.date_columns import DateFormats
 from slice_os.ingest.readers.decoding import UTF8, check_line, open_text, read_line, read_text_file
-from slice_os.ingest.readers.reader import (
-    BadRecord,
-    DocumentStream,
-    ReadNote,
-    ReadOptions,
-    Turn,
-    bad_record,
-    counted,
-    is_blank,
-    join_turns,
+from slice_os.ingest.readers.fields import (
+    DATE,
+    Record,
+    date_of,
+    dates_in,
+    id_of,
+    metadata_of,
+    notes_of,
+    text_of,
 )
-from slice_os.ingest.readers.turns import (
-    TURN_LISTS,
-    find_moment,
-    from_beginning,
-    label,
-    moment,
-    transcript_turns,
-    turn_of,
-)
-from slice_os.query.filter_values import parse_date
-from slice_os.text.documents import Document, Scalar, Segment
+from slice_os.ingest.readers.reader import BadRecord, DocumentStream, ReadOptions, bad_record
+from slice_os.ingest.readers.services import field_of_turns
+from slice_os.text.documents import Document, Scalar
 
-# The end of a message on a text that is not where it was looked for.
-NAME_TEXT = "; name the one with the text by --text-field"
 MADE = "\0"
 """A source whose documents' ids are told from those that records have; see `named_by_content`."""
 _MADE_SHOWN = repr(MADE)[:-1]
-_MOST_LISTED = 20
-_DATE = "date"
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A line or row, counted from 1, with its fields, or why they cannot be read, and its text."""
-
-    number: int
-    fields: Mapping[str, Any] | InputError
-    raw: bytes | str = ""
 
 
 def documents_of(source: str, records: Iterable[Record], options: ReadOptions) -> DocumentStream:
@@ -63,13 +42,63 @@ def documents_of(source: str, records: Iterable[Record], options: ReadOptions) -
     order of their first; until then records wait in a temporary file, not in memory.
     """
     if options.group_by is not None:
-        yield from _grouped(source, records, options)
+        yield from conversations(source, records, options)
         return
-    for record in records:
+    formats = DateFormats(options.date_format)
+    told: Counter[str] = Counter()
+    for record in _settled(records, options, formats):
         try:
-            yield document_of(_fields(record), f"{source}#{record.number}", source, options)
+            name = f"{source}#{record.number}"
+            yield document_of(record.read(), name, source, options, formats, told)
         except InputError as error:
-            yield _bad(source, record, error)
+            yield record.bad(source, error)
+    yield from formats.notes(source)
+    yield from notes_of(source, told)
+
+
+def _settled(
+    records: Iterable[Record], options: ReadOptions, formats: DateFormats
+) -> Iterator[Record]:
+    """The records; from the first whose date could be two, they come after all were looked at.
+
+    They wait in a temporary file, since any of them may show which date is meant.
+    """
+    records = iter(records)
+    for record in records:
+        if _unclear(record, options, formats):
+            break
+        yield record
+    else:
+        return
+    with TemporaryFile() as waiting:
+        waiting.write(_packed(record))
+        for record in records:
+            _unclear(record, options, formats)
+            waiting.write(_packed(record))
+        waiting.seek(0)
+        yield from map(_unpacked, waiting)
+
+
+def _unclear(record: Record, options: ReadOptions, formats: DateFormats) -> bool:
+    if isinstance(record.fields, InputError):
+        return False
+    return formats.look(dates_in(record.fields, options), record.number)
+
+
+def _packed(record: Record) -> bytes:
+    """A record as a line of JSON, with surrogates, and with what is no JSON as a list."""
+    is_bytes = isinstance(record.raw, bytes)
+    raw = record.raw.decode("latin-1") if isinstance(record.raw, bytes) else record.raw
+    bad = isinstance(record.fields, InputError)
+    fields = str(record.fields) if bad else record.fields
+    line = [record.number, is_bytes, raw, bad, fields]
+    return f"{json.dumps(line, default=lambda value: [repr(value)])}\n".encode()
+
+
+def _unpacked(line: bytes) -> Record:
+    number, is_bytes, raw, bad, fields = json.loads(line)
+    raw = raw.encode("latin-1") if is_bytes else raw
+    return Record(number, InputError(fields) if bad else fields, raw)
 
 
 def named_by_content(name: str, found: DocumentStream) -> DocumentStream:
@@ -90,195 +119,33 @@ def named_by_content(name: str, found: DocumentStream) -> DocumentStream:
 
 
 def document_of(
-    fields: Mapping[str, Any], name: str, source: str, options: ReadOptions
+    fields: Mapping[str, Any],
+    name: str,
+    source: str,
+    options: ReadOptions,
+    formats: DateFormats | None = None,
+    told: Counter[str] | None = None,
 ) -> Document:
     """Make a document of a record; ``name`` is its id, unless the record has one.
 
     Its text is a string or a list of turns. A record without that field may have its turns in
-    ``turns`` or ``messages``, or be a transcript that `transcript_turns` knows.
+    ``turns`` or ``messages``, or be a transcript that `services` knows. What is left out is counted
+    in ``told``.
 
     Raises an `InputError` if a field is missing or has the wrong type.
     """
-    used, text, segments, date = _text(fields, options)
-    doc_id = _record_id(fields, options.id_field) or name
-    metadata = _dated(date) | _metadata_of(fields, options, {options.id_field, used})
-    return Document(doc_id, text, metadata, segments, source)
-
-
-def listing(names: Iterable[str]) -> str:
-    """The first 20 names, for a message."""
-    names = list(names)
-    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
-    return (", ".join(map(repr, islice(names, _MOST_LISTED))) or "none") + more
-
-
-def _record_id(fields: Mapping[str, Any], field: str) -> str | None:
-    value = fields.get(field)
-    if value is None:
-        return None
-    if value == "":
-        raise InputError(f"field {field!r} is empty; leave it out or give a document id")
-    return label(value, f"field {field!r}")
-
-
-def _metadata_of(
-    fields: Mapping[str, Any], options: ReadOptions, skipped: set[str]
-) -> dict[str, Scalar]:
-    """The fields to keep as metadata: all plain values, or those that were chosen, and the date."""
-    chosen = options.metadata_fields
-    metadata: dict[str, Scalar] = {}
-    field = options.date_field
-    date = None if field is None else fields.get(field)
-    skipped = skipped if field is None else skipped | {field, _DATE}
-    for name in [name for name in fields if name not in skipped] if chosen is None else chosen:
-        value = fields.get(name)
-        if isinstance(value, (str, int, float)):
-            metadata[name] = value
-        elif value is not None and chosen is not None:
-            raise InputError(
-                f"metadata field {name!r} is {kind_of(value)}; give a string, number or boolean"
-            )
-    if date is not None and date != "":
-        metadata[_DATE] = read_date(date, f"date field {field!r}", options.date_format)
-    return metadata
-
-
-def _dated(date: str | None) -> dict[str, Scalar]:
-    return {} if date is None else {_DATE: date}
-
-
-def _text(
-    fields: Mapping[str, Any], options: ReadOptions
-) -> tuple[str, str, tuple[Segment, ...], str | None]:
-    """The name of the field with the text, the text, its turns and the date of the first."""
-    field = options.text_field
-    used, value = field, fields.get(field)
-    if value is None:
-        used = next((name for name in TURN_LISTS if isinstance(fields.get(name), list)), field)
-        value = fields.get(used)
-    segments: tuple[Segment, ...] = ()
-    if value is None or isinstance(value, list):
-        turns, date = (
-            transcript_turns(fields)
-            if value is None
-            else from_beginning(
-                [turn_of(turn, number, options.date_format) for number, turn in enumerate(value, 1)]
-            )
-        )
-        text, segments = join_turns(turns)
-    elif isinstance(value, str):
-        text, date = value, None
-    else:
-        raise InputError(f"field {field!r} is {kind_of(value)}; give a string or a list of turns")
-    if is_blank(text):
-        told = _lacking(fields, field, "missing or empty")
-        raise told if not fields or field in fields else InputError(f"{told}{NAME_TEXT}")
-    return used, text, segments, date
-
-
-def _lacking(fields: Mapping[str, Any], field: str, how: str) -> InputError:
-    return InputError(f"field {field!r} is {how}; the record's fields are {listing(fields)}")
-
-
-def _grouped(source: str, records: Iterable[Record], options: ReadOptions) -> DocumentStream:
-    with closing(sqlite3.connect("")) as waiting:
-        waiting.execute(
-            "CREATE TABLE turns "
-            "(number INTEGER PRIMARY KEY, call TEXT, place, turn BLOB, fields BLOB)"
-        )
-        empty = 0
-        for record in records:
-            try:
-                row = _turn_row(record, options)
-            except InputError as error:
-                yield _bad(source, record, error)
-            else:
-                empty += row is None
-                if row is not None:
-                    waiting.execute("INSERT OR REPLACE INTO turns VALUES (?, ?, ?, ?, ?)", row)
-        if empty:
-            counts = {"empty turns": empty}
-            yield ReadNote(source, None, counted(counts), "", counts)
-        ordered = waiting.execute(
-            "SELECT turns.call, turn, fields FROM turns JOIN "
-            "(SELECT call, min(number) AS first FROM turns GROUP BY call) AS calls "
-            "ON turns.call = calls.call ORDER BY first, place, number"
-        )
-        for call, rows in groupby(ordered, key=lambda row: row[0]):
-            try:
-                yield _conversation(source, call, [row[1:] for row in rows], options)
-            except InputError as error:
-                yield bad_record(source, None, str(error), call)
-
-
-def _turn_row(record: Record, options: ReadOptions) -> tuple[int, str, Any, bytes, bytes] | None:
-    """A row that keeps a turn until its call is complete; None if nothing was said."""
-    fields = _fields(record)
-    shared = str(options.group_by)
-    call = _record_id(fields, shared)
-    if call is None:
-        raise _lacking(fields, shared, "missing or empty")
-    text = fields.get(options.text_field, 0)
-    if text is None or (isinstance(text, str) and is_blank(text)):
-        return None
-    if not isinstance(text, str):
-        raise _lacking(fields, options.text_field, "missing or no text")
-    speaker = fields.get(options.speaker_field or "")
-    time = fields.get(options.time_field or "")
-    used = {options.id_field, options.text_field, options.group_by, options.speaker_field}
-    skipped = {name for name in (*used, options.time_field, options.order_by) if name}
-    where = f"time field {options.time_field!r}"
-    start = None if time is None else moment(time, where, options.date_format)
-    named = None if speaker is None else label(speaker, f"speaker field {options.speaker_field!r}")
-    turn = text, named, start and start.seconds, None, start and start.date
-    metadata = _metadata_of(fields, options, skipped)
-    place = _place(fields.get(options.order_by or ""), options)
-    return record.number, call, place, _packed(turn), _packed(metadata)
-
-
-def _conversation(
-    source: str, call: str, rows: list[tuple[bytes, bytes]], options: ReadOptions
-) -> Document:
-    turns, date = from_beginning([Turn(*orjson.loads(turn)) for turn, _ in rows])
-    text, segments = join_turns(turns)
-    first, *others = each = [orjson.loads(fields) for _, fields in rows]
-    shared = {
-        name: value
-        for name, value in first.items()
-        if all(one.get(name) == value for one in others)
-    }
+    formats = DateFormats(options.date_format) if formats is None else formats
+    left_out: Counter[str] = Counter()
+    used, text, segments, date = text_of(fields, options, formats, left_out)
+    doc_id = id_of(fields, options.id_field) or name
+    metadata: dict[str, Scalar] = {} if date is None else {DATE: date}
+    metadata |= metadata_of(fields, options, {options.id_field, used})
     if options.date_field is not None:
-        date = min((one[_DATE] for one in each if _DATE in one), key=_moment, default=date)
-    return Document(call, text, _dated(date) | shared, segments, source)
-
-
-def _moment(date: str) -> str:
-    return str(parse_date(date))
-
-
-def _place(value: Any, options: ReadOptions) -> float | str | None:
-    """The order of a turn: times and numbers as such, anything else as text."""
-    if value is None:
-        return None
-    found = find_moment(value, f"order field {options.order_by!r}", options.date_format)
-    return str(value) if found is None else found.seconds
-
-
-def _packed(value: Any) -> bytes:
-    try:
-        return orjson.dumps(value)
-    except TypeError as error:
-        raise InputError(str(error)) from None
-
-
-def _fields(record: Record) -> Mapping[str, Any]:
-    if isinstance(record.fields, InputError):
-        raise record.fields
-    return record.fields
-
-
-def _bad(source: str, record: Record, error: InputError) -> BadRecord:
-    return bad_record(source, record.number, str(error), record.raw)
+        metadata |= date_of(fields.get(options.date_field), options, formats)
+    document = Document(doc_id, text, metadata, segments, source)
+    if told is not None:
+        told.update(left_out)
+    return document
 
 
 def read_jsonl(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
@@ -300,8 +167,15 @@ def read_json(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
     text, _ = decoded
     try:
         value = _json_value(text.removeprefix("\ufeff"))
+        if isinstance(value, list) and options.group_by is None:
+            field = field_of_turns(value)
+            value = {field: value} if field else value
         if isinstance(value, Mapping):
-            yield document_of(value, source, source, options)
+            formats = DateFormats(options.date_format)
+            formats.look(dates_in(value, options), 1)
+            told: Counter[str] = Counter()
+            yield document_of(value, source, source, options, formats, told)
+            yield from notes_of(source, told)
             return
         if not isinstance(value, list):
             raise InputError(f"a JSON {type(value).__name__}; give an object or a list of objects")

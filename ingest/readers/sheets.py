@@ -15,6 +15,7 @@ from itertools import chain
 from typing import Any, BinaryIO, TypeAlias, TypeVar
 
 from slice_os.errors import InputError
+from slice_os.ingest.readers.fields import Record
 from slice_os.ingest.readers.package import Package, attribute, count, is_on, name_of
 from slice_os.ingest.readers.paragraphs import Walk, unescaped
 from slice_os.ingest.readers.reader import (
@@ -26,7 +27,7 @@ from slice_os.ingest.readers.reader import (
     needs,
     with_note,
 )
-from slice_os.ingest.readers.records import Record, documents_of
+from slice_os.ingest.readers.records import documents_of
 from slice_os.ingest.readers.tables import check_columns, needed_columns
 
 _LETTERS = re.compile("[A-Z]+")

@@ -11,8 +11,9 @@ from typing import BinaryIO, NamedTuple, TextIO
 
 from slice_os.errors import InputError
 from slice_os.ingest.readers.decoding import LONGEST_LINE, check_line, note, open_text, read_line
+from slice_os.ingest.readers.fields import NAME_TEXT, Record, listing
 from slice_os.ingest.readers.reader import DocumentStream, ReadOptions, bad_record
-from slice_os.ingest.readers.records import NAME_TEXT, Record, documents_of, listing
+from slice_os.ingest.readers.records import documents_of
 
 DELIMITERS = ",;\t|"
 
@@ -176,6 +177,7 @@ def _records(
     text = options.text_field
     for row in rows:
         fields: dict[str, str] | InputError
+        known = {} if isinstance(row.cells, InputError) else dict(zip(columns, row.cells))  # noqa: B905
         try:
             cells = _cells(row, encoding)
             if len(cells) != len(columns):
@@ -187,7 +189,7 @@ def _records(
             }
         except InputError as error:
             fields = error
-        yield Record(row.line, fields, _raw(row))
+        yield Record(row.line, fields, _raw(row), known)
 
 
 def _raw(row: _Row) -> bytes:

@@ -1,27 +1,22 @@
-"""Turns of a conversation as JSON has them, and times as people write them.
-
-The transcripts of Amazon Transcribe, its Call Analytics and Contact Lens, of Genesys Cloud, and of
-Whisper are read in the form that these services document.
-"""
+"""Turns of a conversation as JSON has them, and times as people write them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 from typing import Any, NamedTuple
 
 from slice_os.errors import InputError, kind_of
 from slice_os.ingest.readers.dates import find_date
-from slice_os.ingest.readers.reader import Turn
+from slice_os.ingest.readers.reader import Turn, is_blank
 from slice_os.query.filter_values import parse_date
 
 _CLOCK = re.compile(r"(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,9}))?", re.ASCII)
 
 TURN_LISTS = ("turns", "messages")
-TEXT_NAMES = ("text", "content")
-SPEAKER_NAMES = ("speaker", "role")
+_TEXT_NAMES = ("text", "content", "body")
+_SPEAKER_NAMES = ("speaker", "role", "author")
 
 Json = Mapping[str, Any]
 
@@ -33,29 +28,46 @@ class Moment(NamedTuple):
     date: str | None = None
 
 
-def turn_of(value: Any, number: int, date_format: str | None = None) -> Turn:
-    """Read a turn: a string, or an object.
+def turns_of(listed: Sequence[Any], formats: Mapping[str, str | None]) -> tuple[list[Turn], int]:
+    """Read turns, each a string or an object; and count those without words beside others.
 
-    Its text is ``text`` or ``content``, its speaker ``speaker`` or ``role``; ``start_time`` and
-    ``end_time`` are seconds, clock times or dates. Errors name its number.
+    The text of an object is ``text``, ``content`` or ``body``, its speaker ``speaker``, ``role`` or
+    ``author``; ``start_time`` and ``end_time`` are seconds, clock times, or dates in these formats.
 
-    Raises an `InputError` if it has no text or a field of another type.
+    Raises an `InputError` that names the turn by its number if one is no turn, if none has words,
+    or if a field is of another type.
     """
+    turns = [_turn(value, number, formats) for number, value in enumerate(listed, 1)]
+    empty = sum(turn is None or is_blank(turn.text) for turn in turns)
+    if turns and all(turn is None for turn in turns):
+        raise _wordless(1)
+    return [turn for turn in turns if turn is not None], empty
+
+
+def _turn(value: Any, number: int, formats: Mapping[str, str | None]) -> Turn | None:
     if isinstance(value, str):
         return Turn(value)
-    text = _text(_first(value, TEXT_NAMES)) if isinstance(value, Mapping) else None
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        raise _wordless(number)
+    text = _text(_first(value, _TEXT_NAMES))
     if text is None:
-        raise InputError(
-            f"turn {number} has no text; give a string or an object with 'text' or 'content'"
-        )
-    speaker = _first(value, SPEAKER_NAMES)
+        return None
+    speaker = _first(value, _SPEAKER_NAMES)
     named = None if speaker is None else label(speaker, f"speaker of turn {number}")
-    times = ((field, value.get(field)) for field in ("start_time", "end_time"))
     start, end = (
-        None if time is None else moment(time, f"{field} of turn {number}", date_format)
-        for field, time in times
+        None if time is None else moment(time, f"{field} of turn {number}", formats.get(field))
+        for field in ("start_time", "end_time")
+        for time in [value.get(field)]
     )
     return Turn(text, named, start and start.seconds, end and end.seconds, start and start.date)
+
+
+def _wordless(number: int) -> InputError:
+    return InputError(
+        f"turn {number} has no text; give a string or an object with 'text' or 'content'"
+    )
 
 
 def from_beginning(turns: Sequence[Turn]) -> tuple[list[Turn], str | None]:
@@ -140,121 +152,3 @@ def _text(value: Any) -> str | None:
         parts = (part.get("text") if isinstance(part, Mapping) else part for part in value)
         return "\n".join(part for part in parts if part and isinstance(part, str))
     return value if isinstance(value, str) else None
-
-
-def transcript_turns(fields: Json) -> tuple[list[Turn], str | None]:
-    """The turns of a transcript, by start, and its date; none if no service writes such an object.
-
-    Raises an `InputError` if it begins like a transcript but goes on otherwise.
-    """
-    for applies, turns_in in _SERVICES:
-        if applies(fields):
-            try:
-                turns = list(turns_in(fields))
-            except (AttributeError, KeyError, TypeError, ValueError, IndexError):
-                raise InputError("a transcript of a form that is not known") from None
-            return from_beginning(sorted(turns, key=lambda turn: turn.start_time or 0))
-    return [], None
-
-
-def _contact_lens(call: Json) -> Iterator[Turn]:
-    roles = {
-        one["ParticipantId"]: one.get("ParticipantRole") for one in call.get("Participants", [])
-    }
-    for turn in call["Transcript"]:
-        speaker = turn.get("ParticipantRole") or roles.get(turn.get("ParticipantId"))
-        yield Turn(
-            text=str(turn.get("Content") or ""),
-            speaker=speaker or turn.get("ParticipantId"),
-            start_time=_milliseconds(turn.get("BeginOffsetMillis")),
-            end_time=_milliseconds(turn.get("EndOffsetMillis")),
-        )
-
-
-def _transcribe(job: Json) -> Iterator[Turn]:
-    """The words of a job, joined as long as one speaker, or one channel, has them."""
-    results = job["results"]
-    speakers = {
-        item["start_time"]: segment["speaker_label"]
-        for segment in (results.get("speaker_labels") or {}).get("segments", [])
-        for item in segment["items"]
-    }
-    words: list[tuple[str | None, Json]] = []
-    channels = (results.get("channel_labels") or {}).get("channels", [])
-    for channel in channels:
-        words += ((channel["channel_label"], item) for item in channel["items"])
-    speaker = None
-    for item in [] if channels else results["items"]:
-        # Punctuation has no time: it belongs to the word before.
-        own = item.get("speaker_label") or speakers.get(item.get("start_time"))
-        speaker = speaker if item["type"] == "punctuation" else own
-        words.append((speaker, item))
-    for said_by, items in groupby(words, key=lambda word: word[0]):
-        yield from _sentences([item for _, item in items], said_by)
-
-
-def _sentences(items: list[Json], speaker: str | None) -> Iterator[Turn]:
-    """A speaker's words as turns that end with a sentence, each with its own times."""
-    text = ""
-    spoken: list[Json] = []
-    for item in items:
-        word = str(item["alternatives"][0]["content"])
-        if item["type"] == "punctuation":
-            text += word
-        else:
-            if text and text[-1] in ".?!":
-                yield _spoken(text, speaker, spoken)
-                text, spoken = "", []
-            text += f" {word}" if text else word
-            spoken.append(item)
-    if text:
-        yield _spoken(text, speaker, spoken)
-
-
-def _spoken(text: str, speaker: str | None, items: list[Json]) -> Turn:
-    start = float(items[0]["start_time"]) if items else None
-    return Turn(text, speaker, start, float(items[-1]["end_time"]) if items else None)
-
-
-def _genesys(call: Json) -> Iterator[Turn]:
-    for transcript in call["transcripts"]:
-        for phrase in transcript["phrases"]:
-            begins = phrase.get("startTimeMs")
-            start = _milliseconds(begins)
-            lasts = _milliseconds((phrase.get("duration") or {}).get("milliseconds"))
-            speaker = phrase.get("participantPurpose")
-            roles = {"internal": "agent", "external": "customer"}
-            yield Turn(
-                text=str(phrase.get("text") or ""),
-                speaker=roles.get(speaker, speaker),
-                start_time=start,
-                end_time=None if start is None or lasts is None else start + lasts,
-                date=find_date(begins, "startTimeMs"),
-            )
-
-
-def _whisper(result: Json) -> Iterator[Turn]:
-    for segment in result["segments"]:
-        times = float(segment["start"]), float(segment["end"])
-        yield Turn(str(segment["text"]).strip(), segment.get("speaker"), *times)
-
-
-def _milliseconds(value: Any) -> float | None:
-    return None if value is None else float(value) / 1000
-
-
-def _objects(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, Mapping) for item in value)
-
-
-_SERVICES: tuple[tuple[Callable[[Json], bool], Callable[[Json], Iterator[Turn]]], ...] = (
-    (lambda it: _objects(it.get("Transcript")), _contact_lens),
-    (lambda it: isinstance(it.get("results"), Mapping) and "items" in it["results"], _transcribe),
-    (
-        lambda it: (
-            _objects(it.get("transcripts")) and all("phrases" in one for one in it["transcripts"])
-        ),
-        _genesys,
-    ),
-    (lambda it: _objects(it.get("segments")), _whisper),
-)

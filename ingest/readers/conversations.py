@@ -1,0 +1,186 @@
+"""Rows that are turns become conversations, each whole or not at all."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import orjson
+
+from slice_os.errors import InputError
+from slice_os.ingest.readers.date_columns import DateFormats
+from slice_os.ingest.readers.fields import (
+    DATE,
+    Record,
+    date_of,
+    dates_in,
+    id_of,
+    lacking,
+    metadata_of,
+    notes_of,
+)
+from slice_os.ingest.readers.reader import (
+    BadRecord,
+    DocumentStream,
+    ReadOptions,
+    Turn,
+    bad_record,
+    is_blank,
+    join_turns,
+)
+from slice_os.ingest.readers.services import EMPTY
+from slice_os.ingest.readers.turns import find_moment, from_beginning, label, moment
+from slice_os.query.filter_values import parse_date
+from slice_os.text.documents import Document, Scalar
+
+
+class _Row(NamedTuple):
+    """A row with its turn and date as given, since only all rows show what dates mean."""
+
+    text: str
+    speaker: str | None
+    time: Any
+    place: Any
+    date: Any
+    metadata: Mapping[str, Scalar]
+
+
+class _Placed(NamedTuple):
+    """A turn, its place in the conversation, and the fields of its row."""
+
+    place: tuple[int, Any]
+    turn: Turn
+    metadata: Mapping[str, Scalar]
+
+
+def conversations(source: str, records: Iterable[Record], options: ReadOptions) -> DocumentStream:
+    """Yield a document for all rows of a call, in the order of the calls' first rows.
+
+    A row that cannot be used becomes a bad record, and then its whole call does, too. Rows wait in
+    a temporary file until the last was read. Rows without words are counted.
+    """
+    formats = DateFormats(options.date_format)
+    empty = 0
+    with closing(sqlite3.connect("")) as waiting:
+        waiting.execute("CREATE TABLE turns (number INTEGER, call TEXT, raw BLOB, turn BLOB)")
+        for record in records:
+            known = record.known if isinstance(record.fields, InputError) else record.fields
+            call = packed = None
+            try:
+                call = id_of(known, str(options.group_by))
+                row = _row(record.read(), call, options)
+                packed = None if row is None else _packed(row)
+            except InputError as error:
+                yield record.bad(source, error)
+            else:
+                if row is None:
+                    empty += 1
+                    continue
+                formats.look(dates_in(record.read(), options), record.number)
+            if call is not None:
+                values = record.number, call, record.raw, packed
+                waiting.execute("INSERT INTO turns VALUES (?, ?, ?, ?)", values)
+        yield from notes_of(source, {EMPTY: empty})
+        yield from formats.notes(source)
+        ordered = waiting.execute(
+            "SELECT turns.call, number, raw, turn FROM turns JOIN "
+            "(SELECT call, min(rowid) AS first FROM turns GROUP BY call) AS calls "
+            "ON turns.call = calls.call ORDER BY first, turns.rowid"
+        )
+        for call, rows in groupby(ordered, key=lambda row: row[0]):
+            yield from _conversation(source, call, [row[1:] for row in rows], options, formats)
+
+
+def _row(fields: Mapping[str, Any], call: str | None, options: ReadOptions) -> _Row | None:
+    """The turn in a row; None if nothing was said."""
+    if call is None:
+        raise lacking(fields, str(options.group_by), "missing or empty")
+    text = fields.get(options.text_field, 0)
+    if text is None or (isinstance(text, str) and is_blank(text)):
+        return None
+    if not isinstance(text, str):
+        raise lacking(fields, options.text_field, "missing or no text")
+    speaker = fields.get(options.speaker_field or "")
+    named = None if speaker is None else label(speaker, f"speaker field {options.speaker_field!r}")
+    used = {options.id_field, options.text_field, options.group_by, options.speaker_field}
+    skipped = {name for name in (*used, options.time_field, options.order_by) if name}
+    columns = options.time_field, options.order_by, options.date_field
+    time, place, date = (fields.get(name or "") for name in columns)
+    return _Row(text, named, time, place, date, metadata_of(fields, options, skipped))
+
+
+def _conversation(
+    source: str,
+    call: str,
+    rows: list[tuple[int, bytes | str, bytes | None]],
+    options: ReadOptions,
+    formats: DateFormats,
+) -> Iterator[Document | BadRecord]:
+    bad = [f"row {number} cannot be used" for number, _, turn in rows if turn is None]
+    placed: list[_Placed] = []
+    for number, raw, turn in rows:
+        if turn is None:
+            continue
+        try:
+            placed.append(_placed(_Row(*orjson.loads(turn)), options, formats))
+        except InputError as error:
+            yield bad_record(source, number, str(error), raw)
+            bad.append(f"row {number} cannot be used: {error}")
+    try:
+        if bad:
+            raise InputError(bad[0])
+        placed.sort(key=lambda one: one.place)
+        turns, date = from_beginning([one.turn for one in placed])
+        text, segments = join_turns(turns)
+        yield Document(call, text, _metadata(placed, date, options), segments, source)
+    except InputError as error:
+        said = "\n".join(one.turn.text for one in placed)
+        of = f"conversation {call!r} is left out, with its {len(rows):,} rows"
+        yield bad_record(source, None, f"{of}: {error}", said)
+
+
+def _placed(row: _Row, options: ReadOptions, formats: DateFormats) -> _Placed:
+    start = (
+        None
+        if row.time is None
+        else moment(row.time, f"time field {options.time_field!r}", formats.of(options.time_field))
+    )
+    turn = Turn(row.text, row.speaker, start and start.seconds, None, start and start.date)
+    metadata = {**row.metadata, **date_of(row.date, options, formats)}
+    return _Placed(_place(row.place, options, formats), turn, metadata)
+
+
+def _place(value: Any, options: ReadOptions, formats: DateFormats) -> tuple[int, Any]:
+    """The order of a turn: none, then times and numbers as such, then anything else as text."""
+    if value is None:
+        return 0, 0
+    where = f"order field {options.order_by!r}"
+    found = find_moment(value, where, formats.of(options.order_by))
+    return (2, str(value)) if found is None else (1, found.seconds)
+
+
+def _metadata(placed: list[_Placed], date: str | None, options: ReadOptions) -> dict[str, Scalar]:
+    """The fields that all rows share, and the first date."""
+    first, *others = each = [one.metadata for one in placed]
+    if options.date_field is not None:
+        date = min((str(one[DATE]) for one in each if DATE in one), key=_moment, default=date)
+    metadata: dict[str, Scalar] = {} if date is None else {DATE: date}
+    return metadata | {
+        name: value
+        for name, value in first.items()
+        if all(one.get(name) == value for one in others)
+    }
+
+
+def _moment(date: str) -> str:
+    return str(parse_date(date))
+
+
+def _packed(row: _Row) -> bytes:
+    try:
+        return orjson.dumps(tuple(row))
+    except TypeError as error:
+        raise InputError(str(error)) from None

@@ -1,0 +1,163 @@
+"""A record and its fields: the id, the metadata, and the text or turns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from slice_os.errors import InputError, kind_of
+from slice_os.ingest.readers.date_columns import DateFormats
+from slice_os.ingest.readers.dates import read_date
+from slice_os.ingest.readers.reader import (
+    BadRecord,
+    ReadNote,
+    ReadOptions,
+    bad_record,
+    counted,
+    is_blank,
+    join_turns,
+)
+from slice_os.ingest.readers.services import EMPTY, transcript
+from slice_os.ingest.readers.turns import TURN_LISTS, from_beginning, label, turns_of
+from slice_os.text.documents import Scalar, Segment
+
+# The end of a message on a text that is not where it was looked for.
+NAME_TEXT = "; name the one with the text by --text-field"
+DATE = "date"
+"""The metadata field with the date of a document."""
+_TIMES = "start_time", "end_time"
+_MOST_LISTED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A line or row, counted from 1, with its fields, or why they cannot be read, and its text.
+
+    Of one that cannot be read, ``known`` has the fields that can.
+    """
+
+    number: int
+    fields: Mapping[str, Any] | InputError
+    raw: bytes | str = ""
+    known: Mapping[str, Any] = field(default_factory=dict)
+
+    def read(self) -> Mapping[str, Any]:
+        """The fields; raises the error of a record that cannot be read."""
+        if isinstance(self.fields, InputError):
+            raise self.fields
+        return self.fields
+
+    def bad(self, source: str, error: InputError) -> BadRecord:
+        """The record as one that cannot be used."""
+        return bad_record(source, self.number, str(error), self.raw)
+
+
+def listing(names: Iterable[str]) -> str:
+    """The first 20 names, for a message."""
+    names = list(names)
+    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    return (", ".join(map(repr, islice(names, _MOST_LISTED))) or "none") + more
+
+
+def lacking(fields: Mapping[str, Any], name: str, how: str) -> InputError:
+    """The error of a field that is missing, or otherwise lacks what it should have."""
+    return InputError(f"field {name!r} is {how}; the record's fields are {listing(fields)}")
+
+
+def notes_of(source: str, told: Mapping[str, int]) -> Iterator[ReadNote]:
+    """A note of what was counted while a source was read, if there is something to tell."""
+    if counts := {what: count for what, count in told.items() if count}:
+        yield ReadNote(source, None, counted(counts), "", counts)
+
+
+def id_of(fields: Mapping[str, Any], name: str) -> str | None:
+    """The id in a field; None if there is none, an InputError if it is empty or no id."""
+    value = fields.get(name)
+    if value is None:
+        return None
+    if value == "":
+        raise InputError(f"field {name!r} is empty; leave it out or give a document id")
+    return label(value, f"field {name!r}")
+
+
+def metadata_of(
+    fields: Mapping[str, Any], options: ReadOptions, skipped: set[str]
+) -> dict[str, Scalar]:
+    """The fields to keep as metadata: all plain values, or those that were chosen; no date.
+
+    Raises an `InputError` if a chosen one is no plain value.
+    """
+    chosen = options.metadata_fields
+    metadata: dict[str, Scalar] = {}
+    if options.date_field is not None:
+        skipped = skipped | {options.date_field, DATE}
+    for name in [name for name in fields if name not in skipped] if chosen is None else chosen:
+        value = fields.get(name)
+        if isinstance(value, (str, int, float)):
+            metadata[name] = value
+        elif value is not None and chosen is not None:
+            raise InputError(
+                f"metadata field {name!r} is {kind_of(value)}; give a string, number or boolean"
+            )
+    return metadata
+
+
+def date_of(value: Any, options: ReadOptions, formats: DateFormats) -> dict[str, Scalar]:
+    """The value of the date field as metadata; an InputError if it is no date, or could be two."""
+    if options.date_field is None or value is None or value == "":
+        return {}
+    where = f"date field {options.date_field!r}"
+    return {DATE: read_date(value, where, formats.of(options.date_field))}
+
+
+def dates_in(fields: Mapping[str, Any], options: ReadOptions) -> dict[str, list[Any]]:
+    """The dates of a record by their column: its own, and those of its turns."""
+    names = options.date_field, options.time_field, options.order_by
+    dates = {name: [fields.get(name)] for name in names if name is not None}
+    turns = _list_of_turns(fields, options)[1]
+    timed = [turn for turn in turns or () if isinstance(turn, Mapping)]
+    return dates | {name: [turn.get(name) for turn in timed] for name in _TIMES if timed}
+
+
+def _list_of_turns(fields: Mapping[str, Any], options: ReadOptions) -> tuple[str, list[Any] | None]:
+    field = options.text_field
+    if isinstance(fields.get(field), list):
+        return field, fields[field]
+    used = next((name for name in TURN_LISTS if isinstance(fields.get(name), list)), field)
+    return used, fields.get(used) if used != field else None
+
+
+def text_of(
+    fields: Mapping[str, Any], options: ReadOptions, formats: DateFormats, told: Counter[str]
+) -> tuple[str, str, tuple[Segment, ...], str | None]:
+    """The name of the field with the text, the text, its turns and the date of the first.
+
+    Turns win over the whole text beside them. What is left out is counted in ``told``.
+
+    Raises an `InputError` if there is no text, or turns that cannot be read.
+    """
+    field = options.text_field
+    whole = fields.get(field)
+    used, listed = _list_of_turns(fields, options)
+    if isinstance(whole, list):
+        whole = None
+    elif whole is not None and not isinstance(whole, str):
+        raise InputError(f"field {field!r} is {kind_of(whole)}; give a string or a list of turns")
+    date, segments = None, tuple[Segment, ...]()
+    if listed is not None and whole is None:
+        turns, empty = turns_of(listed, {name: formats.of(name) for name in _TIMES})
+        turns, date = from_beginning(turns)
+        told[EMPTY] += empty
+        text, segments = join_turns(turns)
+    else:
+        found = transcript(fields, whole or "")
+        used, date = field, found.date
+        told.update(found.told)
+        text, segments = join_turns(found.turns) if found.turns else (whole or "", ())
+    if is_blank(text):
+        error = lacking(fields, field, "missing or empty")
+        raise error if not fields or field in fields else InputError(f"{error}{NAME_TEXT}")
+    return used, text, segments, date
