@@ -118,10 +118,6 @@ class TestSubtitles:
             ("1\n2\n00:00:01.000 --> 00:00:02.000\nx", "no line with START --> END"),
             ("00:00:01.000 -> 00:00:02.000\nx", "no line with START --> END"),
             ("00:00:02.000 --> 00:00:01.000\nx", "ends before it starts"),
-            (
-                "00:00:01.000 --> 00:00:02.000\nx\n00:00:03.000 --> 00:00:04.000\ny",
-                "second time line",
-            ),
         ],
     )
     @pytest.mark.parametrize("name", ["a.vtt", "a.srt"])

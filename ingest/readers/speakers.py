@@ -12,6 +12,7 @@ from slice_os.ingest.readers.decoding import note, read_text_file
 from slice_os.ingest.readers.reader import BadRecord, DocumentStream, ReadOptions, Turn
 from slice_os.ingest.readers.turns import clock_seconds
 from slice_os.text.documents import Document, Segment
+from slice_os.text.languages import FUNCTION_WORDS
 
 _LABEL = re.compile(
     r"[^\S\n]{0,8}(?:[\[(]?(?P<time>\d{1,3}(?::\d{2}){1,2}(?:[.,]\d{1,3})?)[\])]?[^\S\n]{0,4}"
@@ -25,12 +26,20 @@ _CHAT = re.compile(
 )
 _LEAST_SHARE = 0.8
 _MOST_WORDS = 5
-# Names that tell a conversation of only two lines from two defined terms.
+# Names that tell a conversation of only two lines from two defined terms; also once among others.
 _ROLE = re.compile(
-    r"(advisor|agent|assistant|bot|caller|client|consultant|customer|interviewer|operator|patient|"
-    r"representative|speaker|support|user)[\W\d]*",
+    r"(?:unknown |live |virtual )?(advisor|agent|assistant|bot|caller|client|consultant|customer|"
+    r"doctor|guest|host|interviewee|interviewer|moderator|nurse|operator|participant|patient|"
+    r"representative|respondent|speaker|spk|support|system|user)(?:[\W\d_]*|[ _-][A-Z])",
     re.IGNORECASE,
 )
+_INITIAL = re.compile(r"[A-Z]\.")
+_PARTICLES = frozenset(
+    "al and bin da de del den der di do du e el la le of the van von y & +".split()  # noqa: SIM905
+)
+_NO_NAMES = frozenset({"http", "https", "nb", "note", "ps"})
+# A name as sentences are written, such as "Team lead", has to come more often.
+_OFTEN = 3
 
 # A paragraph of a meeting that Teams saved is ``Ann Lee   1:23\nWhat she says`` or, in older files,
 # ``0:1:23.10 --> 0:1:25.0\nAnn Lee\nWhat she says``.
@@ -49,10 +58,11 @@ _LEAST_MEETING_SHARE = 0.4
 
 
 class _Label(NamedTuple):
-    """The speaker and time at the beginning of a line, and where the words after it begin."""
+    """The speaker and time at the beginning of a line, and where the name and the words begin."""
 
-    speaker: str
+    speaker: str | None
     time: float | None
+    name: int
     words: int
 
 
@@ -72,10 +82,10 @@ def read_text(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
 def speaker_segments(text: str) -> tuple[Segment, ...]:
     """The turns of a text whose lines begin with the names of speakers; none for other texts.
 
-    At least four fifths of the lines need a name, one name must come again, and the names may be
-    half as many as the lines; so a list of defined terms is not a conversation. Two lines are one
-    if their names are roles, such as ``Customer`` and ``Agent``. A line without a name continues
-    the turn. A time before the name is kept. The lines of a chat that Zoom saved are turns, too.
+    At least four fifths of the lines need a name, and names come again; so a list of defined terms
+    is not a conversation. Two lines are one if their names are roles, such as ``Customer`` and
+    ``Agent``. A line without a name continues the turn. A time before the name is kept. The lines
+    of a chat that Zoom saved are turns, too.
     """
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
     ends = [*(start - 1 for start in starts[1:]), len(text)]
@@ -88,8 +98,10 @@ def speaker_segments(text: str) -> tuple[Segment, ...]:
     begun = zip(chat, lines, strict=True)
     if any(chat) and all(label or text[start] == "\t" for label, (start, _) in begun):
         labels = chat
-    elif sum(map(bool, labels)) < _LEAST_SHARE * len(labels) or not _repeated(labels):
-        return ()
+    else:
+        labels = _speakers(labels)
+        if sum(map(bool, labels)) < _LEAST_SHARE * len(labels):
+            return ()
     segments: list[Segment] = []
     silent = False
     for (start, end), found in zip(lines, labels, strict=True):
@@ -115,17 +127,18 @@ def speaker_named(text: str) -> str | None:
 def name_speakers(turns: Sequence[Turn]) -> Iterator[Turn]:
     """Take the names at the beginning of cues as their speakers, if they are names.
 
-    A cue without a name continues the words of the speaker before.
+    A cue without a name continues the words of the speaker before. One that begins with a colon
+    behind anything else has no speaker, since nobody knows who says it.
     """
-    labels = [_label(turn.text) for turn in turns]
-    if any(turn.speaker for turn in turns) or not _repeated(labels):
+    labels = _speakers([_label(turn.text) for turn in turns])
+    if any(turn.speaker for turn in turns) or not any(labels):
         yield from turns
         return
     speaker = None
     for turn, found in zip(turns, labels, strict=True):
         if found is not None:
             speaker = found.speaker
-            turn = replace(turn, text=turn.text[found.words :])
+            turn = replace(turn, text=turn.text[: found.name] + turn.text[found.words :])
         yield replace(turn, speaker=speaker)
 
 
@@ -168,17 +181,55 @@ def _label(line: str, pattern: re.Pattern[str] = _LABEL) -> _Label | None:
     found = pattern.match(line)
     if found is None:
         return None
-    speaker = found["speaker"].strip()
-    if pattern is _LABEL and (
-        len(speaker.split()) > _MOST_WORDS or speaker.lower() in ("http", "https")
-    ):
-        return None
-    return _Label(speaker, clock_seconds(found["time"] or ""), found.end())
+    time = clock_seconds(found["time"] or "")
+    return _Label(found["speaker"].strip(), time, found.start("speaker"), found.end())
 
 
-def _repeated(labels: Sequence[_Label | None]) -> bool:
-    """Whether there are two speakers or more, and names come again or are those of roles."""
-    counts = Counter(label.speaker for label in labels if label is not None)
-    if len(counts) == 2 == counts.total():
-        return all(_ROLE.fullmatch(name) for name in counts)
-    return 2 <= len(counts) <= counts.total() / 2 or (len(counts) == 2 and counts.total() == 3)
+def _speakers(labels: Sequence[_Label | None]) -> list[_Label | None]:
+    """The labels that name a speaker; none if they are not those of a conversation.
+
+    There have to be two speakers or more. Names come again, or are those of roles, or initialed.
+    Anything else before a colon begins words of nobody.
+    """
+    found = [label for label in labels if label is not None]
+    counts = Counter(map(_folded, found))
+    few = len(counts) == 2 and counts.total() <= 3
+    least = 2 if few and counts.total() == 3 else 0
+    names = {
+        name
+        for label in found
+        if _is_name(label.speaker or "", max(least, counts[name := _folded(label)]))
+    }
+    named = sum(counts[name] for name in names)
+    if len(names) < 2 or 2 * named < counts.total() or not (few or 2 * len(names) <= named):
+        return [None] * len(labels)
+    return [
+        label
+        if label is None or _folded(label) in names
+        else label._replace(speaker=None, name=0, words=0)
+        for label in labels
+    ]
+
+
+def _folded(label: _Label) -> str:
+    return (label.speaker or "").casefold()
+
+
+def _is_name(label: str, count: int) -> bool:
+    if _ROLE.fullmatch(label):
+        return True
+    if _is_shaped(label):
+        return count > 1 or _INITIAL.search(label) is not None
+    words = label.lower().split()
+    least = 2 if len(words) == 1 else _OFTEN
+    return least <= count and len(words) < _MOST_WORDS and not FUNCTION_WORDS.intersection(words)
+
+
+def _is_shaped(label: str) -> bool:
+    """Whether a label is written as names are: in capitals, but for what joins their parts."""
+    words = label.split()
+    if len(words) > _MOST_WORDS or label.lower().strip(".") in _NO_NAMES:
+        return False
+    return not words[0][0].islower() and not any(
+        word[0].islower() and word not in _PARTICLES for word in words
+    )

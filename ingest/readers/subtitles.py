@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import BinaryIO, NamedTuple
 
+import orjson
+
 from slice_os.errors import InputError
+from slice_os.ingest.readers.captions import said_once
 from slice_os.ingest.readers.decoding import note, read_text_file
+from slice_os.ingest.readers.fields import notes_of
 from slice_os.ingest.readers.reader import (
     BadRecord,
     DocumentStream,
@@ -35,11 +40,15 @@ _TAG = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]\w{1,30});", re.ASCII)
+_WORD_TIME = re.compile(r"<\d+:[\d:.]+>", re.ASCII)
 _IGNORED = re.compile(r"(?:NOTE|STYLE|REGION)(?=\s|$)")
+_BREAK = re.compile(r"<br\s*/?>", re.ASCII | re.IGNORECASE)
+_LEAST_ROLLED = 3
+_SHOWN_AGAIN = "caption lines shown again, read once"
 
 
 class _Block(NamedTuple):
-    """Consecutive lines that are not blank, and the number of the first."""
+    """Consecutive lines that are not empty, and the number of the first."""
 
     line: int
     lines: tuple[str, ...]
@@ -58,26 +67,32 @@ def _read(source: str, stream: BinaryIO, options: ReadOptions, *, webvtt: bool) 
     text, encoding = decoded
     blocks = list(_blocks(text.removeprefix("\ufeff")))
     if webvtt:
-        header = blocks.pop(0)
+        header = blocks[0]
         if header.lines[0].split(maxsplit=1)[0] != "WEBVTT":
             yield bad_record(
                 source, header.line, "not WebVTT: the first line is not WEBVTT", header.raw
             )
             return
-        if "-->" in header.raw:  # the blank line before the first cue is missing
-            blocks.insert(0, _Block(header.line + 1, header.lines[1:]))
-        blocks = [block for block in blocks if not _IGNORED.match(block.lines[0])]
+        blocks[:1] = _behind(header)
+        blocks = [
+            block
+            for one in blocks
+            for block in (_behind(one) if _IGNORED.match(one.lines[0]) else [one])
+        ]
     turns: list[Turn] = []
-    for block in blocks:
+    for block in _parted(_joined(blocks)):
         try:
             turns.extend(_cue(block))
         except InputError as error:
             yield bad_record(source, block.line, str(error), block.raw)
-    joined, segments = join_turns(name_speakers(turns))
+    # Times within lines are those of automatic captions, which roll.
+    once, again = said_once(turns, 1 if _WORD_TIME.search(text) else _LEAST_ROLLED)
+    joined, segments = join_turns(name_speakers(once))
     if joined:
         yield Document(source, joined, note(encoding), segments, source)
     else:
         yield bad_record(source, None, "no cue with text", "")
+    yield from notes_of(source, {_SHOWN_AGAIN: again})
 
 
 read_vtt = partial(_read, webvtt=True)
@@ -85,16 +100,67 @@ read_srt = partial(_read, webvtt=False)
 
 
 def _blocks(text: str) -> Iterator[_Block]:
+    """Runs of lines that are not empty; a space alone does not end a cue."""
     block: list[str] = []
-    number = 0
-    for number, line in enumerate(_LINE_END.split(text), 1):
-        if line.strip():
+    begin = 0
+    for number, line in enumerate([*_LINE_END.split(text), ""], 1):
+        if line.strip() or (line and block):
+            begin = begin if block else number
             block.append(line)
         elif block:
-            yield _Block(number - len(block), tuple(block))
+            yield _Block(begin, tuple(block))
             block = []
-    if block:
-        yield _Block(number + 1 - len(block), tuple(block))
+
+
+def _joined(blocks: Iterable[_Block]) -> Iterator[_Block]:
+    """Blocks, the number of a cue and its time with what follows on them behind an empty line."""
+    waiting: _Block | None = None
+    for block in blocks:
+        if waiting is not None:
+            is_timed = any(map(_TIMING.match, block.lines))
+            alone = not _TIMING.match(waiting.lines[-1])
+            if _TIMING.match(block.lines[0]) if alone else not is_timed:
+                lines = (*waiting.lines, *block.lines)
+                block = block._replace(line=waiting.line, lines=lines)
+            else:
+                yield waiting
+        waiting = block
+        if not _TIMING.match(block.lines[-1]) and not (
+            len(block.lines) == 1 and _number(block.lines[0])
+        ):
+            yield block
+            waiting = None
+    if waiting is not None:
+        yield waiting
+
+
+def _behind(block: _Block) -> list[_Block]:
+    """The cue that follows without an empty line on what is no cue."""
+    timed = [number for number, line in enumerate(block.lines) if _TIMING.match(line)]
+    return [_Block(block.line + timed[0], block.lines[timed[0] :])] if timed else []
+
+
+def _parted(blocks: Iterable[_Block]) -> Iterator[_Block]:
+    """Cues that stick together, each by itself; a number before the time belongs to the cue."""
+    number = 0
+    for block in blocks:
+        timed = [at for at, line in enumerate(block.lines) if _TIMING.match(line)]
+        starts = [0] if timed[:1] in ([0], [1]) else []
+        number = _number(block.lines[0]) or number if starts and timed[0] else number
+        for at in timed[len(starts) :] if starts else ():
+            # The cue's own number only if it counts on, so that a number that is said stays.
+            is_next = _number(block.lines[at - 1]) == number + 1
+            starts.append(at - is_next)
+            number += is_next
+        if not starts:
+            yield block
+            continue
+        for first, last in zip(starts, [*starts[1:], None], strict=True):
+            yield _Block(block.line + first, block.lines[first:last])
+
+
+def _number(line: str) -> int:
+    return int(line) if line.strip().isdecimal() and len(line) < 10 else 0
 
 
 def _cue(block: _Block) -> Iterator[Turn]:
@@ -105,17 +171,31 @@ def _cue(block: _Block) -> Iterator[Turn]:
         raise InputError(
             "malformed cue: no line with START --> END, such as 00:01.000 --> 00:02.500"
         )
-    payload = "\n".join(block.lines[timing_at + 1 :])
-    if "-->" in payload:
-        raise InputError("malformed cue: a second time line; put a blank line between cues")
     start, end = clock_seconds(timing[1]), clock_seconds(timing[2])
     if start is not None and end is not None and end < start:
         raise InputError("malformed cue: it ends before it starts")
+    payload = "\n".join(block.lines[timing_at + 1 :])
+    if spoken := _of_teams(payload):
+        yield replace(spoken, start_time=start, end_time=end)
+        return
     before, *voices = _VOICE.split(payload)
     yield Turn(_plain(before), None, start, end)
     for speaker, said in zip(voices[::2], voices[1::2], strict=True):
         yield Turn(_plain(said), _plain(speaker) or None, start, end)
 
 
+def _of_teams(payload: str) -> Turn | None:
+    """A cue that is an object of JSON, as Teams writes it for programs."""
+    try:
+        value = orjson.loads(payload) if payload.startswith("{") else {}
+        speaker, text = value.get("speakerName"), value.get("spokenText")
+    except ValueError:
+        return None
+    named = speaker if isinstance(speaker, str) and speaker else None
+    return Turn(text, named) if isinstance(text, str) else None
+
+
 def _plain(payload: str) -> str:
-    return _ENTITY.sub(lambda entity: html.unescape(entity[0]), _TAG.sub("", payload)).strip()
+    return _ENTITY.sub(
+        lambda entity: html.unescape(entity[0]), _TAG.sub("", _BREAK.sub("\n", payload))
+    ).strip()

@@ -45,6 +45,8 @@ _FUNCTION_WORDS = {
     "kan när vi eller vill hade ska också vara har efter din mitt",
 }
 _KNOWN = {language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()}
+FUNCTION_WORDS = frozenset[str]().union(*_KNOWN.values())
+"""Frequent words without a meaning of their own, of all languages that are told apart."""
 
 
 def language_of(document: Document) -> str:
