@@ -236,6 +236,14 @@ class TestImport:
     def labels(self) -> dict[tuple[str, str], bool]:
         return {(one.doc_id, one.text): one.right for one in read_labels("store/labels.jsonl")}
 
+    @pytest.mark.parametrize("table", ["name,text\nx,hello\n", "doc_id,text,label\n1,hi,\n", ""])
+    def test_a_table_without_labels_is_told(self, run: Run, table: str) -> None:  # noqa: F811
+        Path("none.csv").write_text(table)
+        told = self.imported(run, "none.csv")
+        assert "none.csv: no row has a label; give hits a column 'label'" in told
+        assert told.startswith("1 slice-os: ")
+        assert told.count("\n") == 1
+
     @pytest.mark.parametrize("count", [lambda _, offset: offset, utf16])
     def test_takes_the_answers_of_label_studio(
         self,

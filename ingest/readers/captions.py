@@ -36,7 +36,10 @@ def said_once(cues: Sequence[Turn], least: int) -> tuple[list[Turn], int]:
         lines = _lines(cue)
         if not lines:
             continue
-        known = _repeated([line.text for line in shown], lines) if _follows(last, cue) else 0
+        known = _repeated([line.text for line in shown], lines)
+        # What is said again after a while is no line that stayed on the screen.
+        if known == len(lines) and not _follows(last, cue):
+            known = 0
         kept = shown[len(shown) - known :]
         for line, text in zip(kept, lines, strict=False):
             again += line.text == text

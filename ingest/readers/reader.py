@@ -50,8 +50,9 @@ class ReadOptions:
             time. The first date is that of the document, unless it has a field ``date``.
         date_field: the date of the document, with a time or without; it becomes the metadata
             field ``date``, in ISO 8601. Of the rows of a group, the first date counts.
-        date_format: ``dmy`` or ``mdy``, the order of dates such as 03/04/2026, or a pattern such
-            as ``%d.%m.%Y %H:%M``; None reads what is clear, and refuses the rest.
+        date_format: ``dmy`` or ``mdy``, the order of dates such as 03/04/2026, ``excel`` for its
+            numbers of days, or a pattern such as ``%d.%m.%Y %H:%M``; None reads what is clear,
+            or settled by other dates of the column, and refuses the rest.
         order_by: with ``group_by``, the field to order turns by; None keeps the file's order.
         encoding: of text files; None detects it.
         delimiter: between the cells of a CSV file; None detects it.

@@ -25,6 +25,8 @@ _CHAT = re.compile(
     r"(?:[^\S\n]{1,8}(?i:to)[^\S\n]{1,8}[^\n:\t]{1,60})?[^\S\n]{0,8}:(?=\s|$)[^\S\n]{0,8}"
 )
 _LEAST_SHARE = 0.8
+# Of cues, whose turns may be long.
+_LEAST_NAMED = 0.1
 _MOST_WORDS = 5
 # Names that tell a conversation of only two lines from two defined terms; also once among others.
 _ROLE = re.compile(
@@ -37,7 +39,9 @@ _INITIAL = re.compile(r"[A-Z]\.")
 _PARTICLES = frozenset(
     "al and bin da de del den der di do du e el la le of the van von y & +".split()  # noqa: SIM905
 )
-_NO_NAMES = frozenset({"http", "https", "nb", "note", "ps"})
+_NO_NAMES = frozenset(
+    "bcc cc date from http https nb note ps sent subject to".split()  # noqa: SIM905
+)
 # A name as sentences are written, such as "Team lead", has to come more often.
 _OFTEN = 3
 
@@ -131,7 +135,8 @@ def name_speakers(turns: Sequence[Turn]) -> Iterator[Turn]:
     behind anything else has no speaker, since nobody knows who says it.
     """
     labels = _speakers([_label(turn.text) for turn in turns])
-    if any(turn.speaker for turn in turns) or not any(labels):
+    few = sum(map(bool, labels)) < _LEAST_NAMED * len(turns)
+    if few or any(turn.speaker for turn in turns):
         yield from turns
         return
     speaker = None

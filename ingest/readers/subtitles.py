@@ -43,7 +43,7 @@ _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]\w{1,30});", r
 _WORD_TIME = re.compile(r"<\d+:[\d:.]+>", re.ASCII)
 _IGNORED = re.compile(r"(?:NOTE|STYLE|REGION)(?=\s|$)")
 _BREAK = re.compile(r"<br\s*/?>", re.ASCII | re.IGNORECASE)
-_LEAST_ROLLED = 3
+_LEAST_ROLLED = 2
 _SHOWN_AGAIN = "caption lines shown again, read once"
 
 

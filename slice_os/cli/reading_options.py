@@ -62,8 +62,9 @@ reading_options = as_one(
     click.option(
         "--date-format",
         metavar="FORMAT",
-        help="Order of dates such as 03/04/2026: dmy or mdy; or a pattern such as "
-        "'%d.%m.%Y %H:%M'. By default dates that could be two are refused.",
+        help="Order of dates such as 03/04/2026: dmy or mdy; excel for its numbers; or a pattern "
+        "such as '%d.%m.%Y %H:%M'. By default dates that could be two are refused, unless others "
+        "of their column settle the order.",
     ),
     click.option(
         "--order-by",

@@ -85,7 +85,12 @@ def read_answered(path: str | Path, text_of: TextOf) -> Iterator[Label | InputEr
 def _entries(path: Path) -> Iterator[tuple[str, Label | dict[str, Any]]]:
     """The labels and tasks of a file, each with its place."""
     if path.suffix.lower() in TABLES:
-        rows = (row for row in labelled_rows(path) if row[1]["label"] is not None)
+        rows = [row for row in labelled_rows(path) if row[1]["label"] is not None]
+        if not rows:
+            raise InputError(
+                f"{path}: no row has a label; give hits a column 'label' with ✓ or y if they are "
+                "right, ✕ or n if not"
+            )
         yield from ((where, label_of(row, where)) for where, row in rows)
         return
     try:
