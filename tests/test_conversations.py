@@ -197,6 +197,49 @@ class TestNames:
         expected = [("Customer", "I want to cancel.", None, None), ("Agent 1", "Why?", None, None)]
         assert said(read("text", text)[0]) == expected
 
+    @pytest.mark.parametrize(
+        "phrase",
+        [
+            "My problem is: my card was stolen.",
+            "Question: can I cancel?",
+            "Here is one more thing: my card.",
+            "Mein Problem ist: die Karte.",
+            "At 10 p.m. sharp: the card was gone.",
+        ],
+    )
+    def test_a_colon_makes_no_speaker(self, phrase: str) -> None:
+        talk = ["Ann: Hi.", "Bob: Hello.", "Ann: Yes?", phrase, "Bob: Thanks.", "Ann: Bye."]
+        shown = [("Ann", "Hi."), ("Bob", "Hello."), ("Ann", "Yes?"), (None, phrase)]
+        shown += [("Bob", "Thanks."), ("Ann", "Bye.")]
+        found = said(read("text", "\n".join(talk))[0])
+        assert [one[:2] for one in found] == shown
+        cues = [f"00:0{n}.000 --> 00:0{n + 1}.000\n{line}" for n, line in enumerate(talk)]
+        found = said(read("vtt", "\n\n".join(["WEBVTT", *cues]))[0])
+        assert [one[:2] for one in found] == shown
+
+    def test_the_next_cue_is_not_said_by_a_phrase(self) -> None:
+        talk = [
+            "Ann: Hi.",
+            "Bob: Hello.",
+            "Ann: Go on.",
+            "The thing is: it",
+            "is gone.",
+            "Bob: So.",
+        ]
+        cues = [f"00:0{n}.000 --> 00:0{n + 1}.000\n{line}" for n, line in enumerate(talk)]
+        found = said(read("vtt", "\n\n".join(["WEBVTT", *cues]))[0])
+        assert [one[0] for one in found] == ["Ann", "Bob", "Ann", None, None, "Bob"]
+
+    @pytest.mark.parametrize("name", ["Operator", "Speaker 3", "J. Smith", "SPEAKER_02"])
+    def test_a_role_or_an_initial_is_a_name_even_once(self, name: str) -> None:
+        talk = ["Ann: Hi.", "Bob: Hello.", "Ann: Yes?", f"{name}: Please hold.", "Bob: Thanks."]
+        assert said(read("text", "\n".join(talk))[0])[3][:2] == (name, "Please hold.")
+
+    def test_a_phrase_that_comes_again_is_no_name(self) -> None:
+        talk = ["ann: hi", "bob: so", "my point is: no", "ann: oh", "my point is: never", "bob: ok"]
+        speakers = {one[0] for one in said(read("text", "\n".join([*talk, *talk]))[0])}
+        assert speakers == {"ann", "bob", None}
+
     def test_chats_of_zoom(self) -> None:
         expected = [("Ann Lee", "Note: hi", 43323, None), ("Bo", "Fine", 43330, None)]
         chat = "12:02:03 From Ann Lee to Everyone:\n\tNote: hi\n12:02:10 From Bo To Ann:\n\tFine\n"

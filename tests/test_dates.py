@@ -49,6 +49,18 @@ CLEAR = [
     ("2026-04-03", "dmy", "2026-04-03"),
     ("03|04|2026 9h14", "%d|%m|%Y %Hh%M", "2026-04-03T09:14:00"),
     ("March 4, 26", "%B %d, %y", "2026-03-04"),
+    ("Tue Oct 31 23:36:20 +0000 2017", None, "2017-10-31T23:36:20+00:00"),
+    ("Tue Oct 31 23:36:20 UTC 2017", None, "2017-10-31T23:36:20Z"),
+    ("Sun Oct  1 03:06:20 2017", None, "2017-10-01T03:06:20"),
+    ("10/31/17 11:36 PM", None, "2017-10-31T23:36"),
+    ("31.12.17", None, "2017-12-31"),
+    ("43039", None, "2017-10-31"),
+    (43039.5, None, "2017-10-31T12:00:00"),
+    ("43039.983564814818", None, "2017-10-31T23:36:20"),
+    ("43039.5", "excel", "2017-10-31T12:00:00"),
+    ("Tue Oct 31 23:36:20 +0000 2017", "%a %b %d %H:%M:%S %z %Y", "2017-10-31T23:36:20+00:00"),
+    ("10/3/17 1:36 PM", "%-m/%-d/%y %-I:%M %p", "2017-10-03T13:36:00"),
+    ("2017-10-03 13:36:01", "%F %T", "2017-10-03T13:36:01"),
 ]
 TWO = "field 'at' is {!r}: the day or the month may be first; give --date-format dmy or mdy"
 NONE = "field 'at' is {!r}, no date that can be read; give one such as 2026-03-02 09:14, or "
@@ -58,6 +70,7 @@ REFUSED = [
     ("3-4-2026", None, TWO),
     ("12.11.2026", None, TWO),
     ("3/4/26", None, TWO),
+    ("17-12-31", None, NONE),
     ("2 March 26", None, NONE),
     ("March 2026", None, NONE),
     ("2 March", None, NONE),
@@ -123,7 +136,7 @@ class TestDocuments:
         assert "no column 'created' in the header row" in bad.reason
 
     def test_a_date_format_must_tell_a_day(self) -> None:
-        for wrong in ("us", "%H:%M", "%d.%m."):
+        for wrong in ("us", "%H:%M", "%d.%m.", "%Q", "dd.mm.yyyy"):
             with pytest.raises(InputError, match="give dmy, mdy, or a pattern"):
                 ReadOptions(date_format=wrong)
 
@@ -165,6 +178,59 @@ class TestDocuments:
         assert all("give --date-format dmy or mdy" in one.reason for one in bad)
         (document,) = read("csv", content, group_by="call", order_by="at", date_format="dmy")
         assert document.text == "Bye\nHi"
+
+    def test_other_dates_of_the_column_settle_the_order(self) -> None:
+        dates = ["03/04/2026", "15/04/2026", "05/04/2026", "16/04/2026"]
+        lines = [f"{number},Hi,{date}" for number, date in enumerate(dates)]
+        *documents, note = read("csv", "\n".join(["id,text,when", *lines]), date_field="when")
+        expected = ["2026-04-03", "2026-04-15", "2026-04-05", "2026-04-16"]
+        assert [one.metadata["date"] for one in documents] == expected
+        assert note.reason == "dates of 'when': dmy, settled by rows 3 and 5"
+        assert note.counts == {"dates read as dmy": 2}
+
+    def test_each_column_settles_its_own(self) -> None:
+        lines = ["a,Hi,03/04/2026 09:00,03/04/2026", "a,Bye,15/04/2026 09:00,04/15/2026"]
+        content = "\n".join(["call,text,at,day", *lines])
+        options = {"group_by": "call", "time_field": "at", "date_field": "day"}
+        *notes, document = read("csv", content, **options)
+        assert document.metadata == {"date": "2026-03-04"}
+        assert starts(document) == [0, 12 * 86_400]
+        assert {one.reason for one in notes} == {
+            "dates of 'at': dmy, settled by row 3",
+            "dates of 'day': mdy, settled by row 3",
+        }
+
+    def test_dates_that_contradict_each_other_settle_nothing(self) -> None:
+        dates = ["03/04/2026", "15/04/2026", "04/16/2026"]
+        lines = [json.dumps({"text": "Hi", "when": date}) for date in dates]
+        bad, *documents, note = read("jsonl", "\n".join(lines), date_field="when")
+        assert "give --date-format dmy or mdy" in bad.reason
+        assert [one.metadata["date"] for one in documents] == ["2026-04-15", "2026-04-16"]
+        assert "dmy by row 2 and mdy by row 3" in note.reason
+
+    def test_starts_of_turns_are_settled_over_all_lists(self) -> None:
+        times = ["03/04/2026 09:14", "15/04/2026 09:14"]
+        lines = [json.dumps({"turns": [{"text": "Hi", "start_time": time}]}) for time in times]
+        first, _, _ = read("jsonl", "\n".join(lines))
+        assert first.metadata == {"date": "2026-04-03T09:14"}
+
+    def test_numbers_of_excel_are_times_if_the_column_shows_it(self) -> None:
+        content = self.TURNS.format("43039.983564814", "", "43039.984259259", "")
+        (document,) = read("csv", content, group_by="call", time_field="at")
+        assert document.metadata == {"date": "2017-10-31T23:36:20"}
+        assert starts(document) == [0, 60]
+        content = self.TURNS.format("43039.5", "", "43041", "")
+        (document,) = read("csv", content, group_by="call", time_field="at")
+        assert starts(document) == [43_039.5, 43_041]
+
+    @pytest.mark.parametrize("row", ["a,Bye,soon", "a,Bye, all,2", "a,Bye,04/03/2026", "a,Bye"])
+    def test_a_call_with_a_bad_row_is_refused_as_a_whole(self, row: str) -> None:
+        lines = ["call,text,at", "a,I want to cancel,2026-03-02", row, "b,Hello,2026-03-03"]
+        *bad, refused, document = read("csv", "\n".join(lines), group_by="call", time_field="at")
+        assert document.id == "b"
+        assert [one.line for one in bad] == [3]
+        assert refused.reason.startswith("conversation 'a' is left out, with its 2 rows: row 3")
+        assert "I want to cancel" in refused.record
 
     def test_a_list_of_turns(self) -> None:
         turns = [{"text": "Hi", "start_time": 1772442840}, {"text": "Bye"}]

@@ -322,6 +322,15 @@ class TestCsv:
         (source,) = find_sources(["big.csv"])
         assert peak_bytes(read(source, ReadOptions())) < 2_000_000 < Path("big.csv").stat().st_size
 
+    def test_memory_does_not_grow_with_dates_that_could_be_two(self, folder: Path) -> None:
+        with Path("big.csv").open("w") as stream:
+            stream.write("text,at\n")
+            stream.writelines("word " * 2_000 + ",03/04/2026\n" for _ in range(500))
+            stream.write("last,15/04/2026\n")
+        (source,) = find_sources(["big.csv"])
+        found = read(source, ReadOptions(date_field="at"))
+        assert peak_bytes(found) < 2_000_000 < Path("big.csv").stat().st_size
+
     def test_standard_input_stays_open(self, monkeypatch: pytest.MonkeyPatch) -> None:
         stdin = io.BytesIO(b"text\na\n")
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=stdin))

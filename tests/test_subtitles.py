@@ -129,6 +129,76 @@ class TestSubtitles:
         assert (bad.line, bad.record) == (6, cue)
         assert reason in bad.reason
 
+    @pytest.mark.parametrize("name", ["a.vtt", "a.srt"])
+    @pytest.mark.parametrize("between", ["\n", "\n \n", "\n\n", "\n\n\n"])
+    @pytest.mark.parametrize("numbers", [["", "", ""], ["1\n", "2\n", "3\n"]])
+    def test_cues_that_stick_together(
+        self, read_file: Read, name: str, between: str, numbers: list[str]
+    ) -> None:
+        texts = ["I want to", "cancel\n42", "my plan"]
+        cues = [
+            f"{number}00:00:0{n}.000-->00:00:0{n + 1}.000\n{text}"
+            for n, (number, text) in enumerate(zip(numbers, texts, strict=True))
+        ]
+        head = "WEBVTT\n" if name == "a.vtt" else ""
+        (document,), bad = read_file(name, head + between.join(cues))
+        assert bad == []
+        assert document.text == "I want to\ncancel\n42\nmy plan"
+        assert [one.start_time for one in document.segments] == [0, 1, 2]
+
+    def test_an_empty_line_within_a_cue(self, read_file: Read) -> None:
+        content = (
+            "1\n\n00:00:01,000 --> 00:00:02,000\n\nHi\n\n2\n00:00:02,000 --> 00:00:03,000\nyou"
+        )
+        (document,), bad = read_file("a.srt", content)
+        assert (document.text, bad) == ("Hi\nyou", [])
+
+    def test_a_cue_that_sticks_to_a_note(self, read_file: Read) -> None:
+        content = "WEBVTT\nKind: captions\n\nNOTE x\n00:01.000 --> 00:02.000\nI want<br>to cancel\n"
+        (document,), bad = read_file("a.vtt", content)
+        assert (document.text, bad) == ("I want\nto cancel", [])
+
+    def test_cues_of_teams_for_programs(self, read_file: Read) -> None:
+        cue = '{"speakerName": "Ann", "spokenText": "Cancel it.", "spokenLanguage": "en"}'
+        (document,), _ = read_file("a.vtt", f"WEBVTT\n\n00:01.000 --> 00:02.000\n{cue}\n")
+        assert (document.text, document.segments[0].speaker) == ("Cancel it.", "Ann")
+
+    @pytest.mark.parametrize(
+        ("cues", "lines"),
+        [
+            (["a b", "a b\nc d", "c d\ne f", "e f"], ["a b", "c d", "e f"]),
+            (["a\nb", "a\nb\nc", "b\nc\nd"], ["a\nb", "c", "d"]),
+            (["I", "I want", "I want to", "I want to go"], ["I want to go"]),
+            (["a", "a\nb", "b", "b\nc", "c", "c\nc\nd"], ["a", "b", "c", "c", "d"]),
+            # Two people may say the same.
+            (["Yes.", "Yes.", "No.", "No."], ["Yes.", "Yes.", "No.", "No."]),
+            (["No.", "No.\nI said no.", "Oh.\nFine."], ["No.", "No.\nI said no.", "Oh.\nFine."]),
+        ],
+    )
+    def test_rolling_captions_are_said_once(
+        self, read_file: Read, cues: list[str], lines: list[str]
+    ) -> None:
+        content = "\n\n".join(
+            f"{n}\n00:00:0{n},000 --> 00:00:0{n + 1},000\n{cue}" for n, cue in enumerate(cues, 1)
+        )
+        (document,), _ = read_file("a.srt", content)
+        assert document.text == "\n".join(lines)
+
+    def test_automatic_captions(self, read_file: Read) -> None:
+        content = (
+            "WEBVTT\nKind: captions\n\n00:00.469 --> 00:03.169 align:start position:0%\n \n"
+            "hello<00:01.469><c> I</c><00:01.620><c> want</c>\n\n"
+            "00:03.169 --> 00:03.179 align:start position:0%\nhello I want\n \n\n"
+            "00:03.179 --> 00:06.169 align:start position:0%\nhello I want\nto<00:04.5><c> go</c>\n"
+        )
+        (document,), (note,) = read_file("a.vtt", content)
+        assert document.text == "hello I want\nto go"
+        assert document.segments == (
+            Segment(0, 12, None, 0.469, 3.169),
+            Segment(13, 18, None, 3.179, 6.169),
+        )
+        assert note.reason == "caption lines shown again, read once: 2"
+
     def test_not_webvtt(self, read_file: Read) -> None:
         documents, (bad,) = read_file("a.vtt", "\n1\n00:00:01,000 --> 00:00:02,000\nHi\n")
         assert documents == []

@@ -206,7 +206,8 @@ def _speakers(labels: Sequence[_Label | None]) -> list[_Label | None]:
         if _is_name(label.speaker or "", max(least, counts[name := _folded(label)]))
     }
     named = sum(counts[name] for name in names)
-    if len(names) < 2 or 2 * named < counts.total() or not (few or 2 * len(names) <= named):
+    come_again = few or 2 * len(names) <= named or sum(counts[name] > 1 for name in names) > 1
+    if len(names) < 2 or 2 * named < counts.total() or not come_again:
         return [None] * len(labels)
     return [
         label

@@ -136,8 +136,9 @@ def _joined(blocks: Iterable[_Block]) -> Iterator[_Block]:
 
 def _behind(block: _Block) -> list[_Block]:
     """The cue that follows without an empty line on what is no cue."""
-    timed = [number for number, line in enumerate(block.lines) if _TIMING.match(line)]
-    return [_Block(block.line + timed[0], block.lines[timed[0] :])] if timed else []
+    timed = [at for at, line in enumerate(block.lines) if _TIMING.match(line)]
+    first = timed[0] - (_number(block.lines[timed[0] - 1]) > 0) if timed else len(block.lines)
+    return [_Block(block.line + first, block.lines[first:])] if timed else []
 
 
 def _parted(blocks: Iterable[_Block]) -> Iterator[_Block]:
