@@ -164,25 +164,25 @@ class TestSubtitles:
         assert (document.text, document.segments[0].speaker) == ("Cancel it.", "Ann")
 
     @pytest.mark.parametrize(
-        ("cues", "lines"),
+        ("cues", "text"),
         [
-            (["a b", "a b\nc d", "c d\ne f", "e f"], ["a b", "c d", "e f"]),
-            (["a\nb", "a\nb\nc", "b\nc\nd"], ["a\nb", "c", "d"]),
-            (["I", "I want", "I want to", "I want to go"], ["I want to go"]),
-            (["a", "a\nb", "b", "b\nc", "c", "c\nc\nd"], ["a", "b", "c", "c", "d"]),
+            (["a b", "a b\nc d", "c d\ne f", "e f"], "a b c d e f"),
+            (["a\nb", "a\nb\nc", "b\nc\nd"], "a b c d"),
+            (["I", "I want", "I want to", "I want to go"], "I want to go"),
+            (["a", "a\nb", "b", "b\nc", "c", "c\nc\nd"], "a b c c d"),
             # Two people may say the same.
-            (["Yes.", "Yes.", "No.", "No."], ["Yes.", "Yes.", "No.", "No."]),
-            (["No.", "No.\nI said no.", "Oh.\nFine."], ["No.", "No.\nI said no.", "Oh.\nFine."]),
+            (["Yes.", "Yes.", "No.", "No."], "Yes.\nYes.\nNo.\nNo."),
+            (["No.", "No.\nI said no.", "Oh.\nFine."], "No.\nNo.\nI said no.\nOh.\nFine."),
         ],
     )
     def test_rolling_captions_are_said_once(
-        self, read_file: Read, cues: list[str], lines: list[str]
+        self, read_file: Read, cues: list[str], text: str
     ) -> None:
         content = "\n\n".join(
             f"{n}\n00:00:0{n},000 --> 00:00:0{n + 1},000\n{cue}" for n, cue in enumerate(cues, 1)
         )
         (document,), _ = read_file("a.srt", content)
-        assert document.text == "\n".join(lines)
+        assert document.text == text
 
     def test_automatic_captions(self, read_file: Read) -> None:
         content = (
@@ -192,7 +192,7 @@ class TestSubtitles:
             "00:03.179 --> 00:06.169 align:start position:0%\nhello I want\nto<00:04.5><c> go</c>\n"
         )
         (document,), (note,) = read_file("a.vtt", content)
-        assert document.text == "hello I want\nto go"
+        assert document.text == "hello I want to go"
         assert document.segments == (
             Segment(0, 12, None, 0.469, 3.169),
             Segment(13, 18, None, 3.179, 6.169),

@@ -20,15 +20,29 @@ class _Line(NamedTuple):
     turn: int
 
 
-def said_once(cues: Sequence[Turn], least: int) -> tuple[list[Turn], int]:
-    """The cues with every line once, and how often a line was shown again.
+def captions_roll(cues: Sequence[Turn], least: int) -> bool:
+    """Whether the captions of a file roll or grow: each repeats lines of the one before it.
 
-    In a file whose captions roll or grow, a cue repeats lines of the one before it. ``least`` are
-    the repetitions that show such a file, beside half of the cues that may repeat. Others stay as
-    they are: two people may say the same words, one after the other.
+    ``least`` are the repetitions that show it, beside half of the cues that may repeat. In other
+    files, two people may say the same words, one after the other.
     """
-    if not _rolls(cues, least):
-        return list(cues), 0
+    if any(cue.speaker for cue in cues):
+        return False
+    rolled = able = 0
+    for one, other in pairwise(cues):
+        before, lines = _lines(one), _lines(other)
+        if not (before and lines and _follows(one.end_time or 0.0, other)):
+            continue
+        known = _repeated(before, lines)
+        new = before[len(before) - known :] != lines
+        # Whoever says the same again does not show that lines stay on the screen.
+        able += len(lines) > 1 or (known > 0 and new)
+        rolled += known > 0 and new
+    return rolled >= max(least, _LEAST_SHARE * able)
+
+
+def said_once(cues: Sequence[Turn]) -> tuple[list[Turn], int]:
+    """Every line of captions that roll, and how often a line was shown again."""
     turns: list[Turn] = []
     shown: list[_Line] = []
     again, last = 0, 0.0
@@ -51,22 +65,6 @@ def said_once(cues: Sequence[Turn], least: int) -> tuple[list[Turn], int]:
             turns.append(replace(cue, text=text))
         last = cue.end_time or 0.0
     return turns, again
-
-
-def _rolls(cues: Sequence[Turn], least: int) -> bool:
-    if any(cue.speaker for cue in cues):
-        return False
-    rolled = able = 0
-    for one, other in pairwise(cues):
-        before, lines = _lines(one), _lines(other)
-        if not (before and lines and _follows(one.end_time or 0.0, other)):
-            continue
-        known = _repeated(before, lines)
-        new = before[len(before) - known :] != lines
-        # Whoever says the same again does not show that lines stay on the screen.
-        able += len(lines) > 1 or (known > 0 and new)
-        rolled += known > 0 and new
-    return rolled >= max(least, _LEAST_SHARE * able)
 
 
 def _follows(end: float, cue: Turn) -> bool:

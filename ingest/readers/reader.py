@@ -207,8 +207,11 @@ class Turn:
     fields: Metadata = field(default_factory=dict)
 
 
-def join_turns(turns: Iterable[Turn]) -> tuple[str, tuple[Segment, ...]]:
-    """Join turns that are not blank, each on its own line, to a text and its segments."""
+def join_turns(turns: Iterable[Turn], between: str = "\n") -> tuple[str, tuple[Segment, ...]]:
+    """Join turns that are not blank, each on its own line, to a text and its segments.
+
+    What stands ``between`` them is one character.
+    """
     texts: list[str] = []
     segments: list[Segment] = []
     start = 0
@@ -220,7 +223,7 @@ def join_turns(turns: Iterable[Turn]) -> tuple[str, tuple[Segment, ...]]:
         segments.append(Segment(start, end, turn.speaker, *times, turn.fields))
         texts.append(turn.text)
         start = end + 1
-    return "\n".join(texts), tuple(segments)
+    return between.join(texts), tuple(segments)
 
 
 def _check_encoding(name: str) -> None:

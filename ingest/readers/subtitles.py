@@ -15,7 +15,7 @@ from typing import BinaryIO, NamedTuple
 import orjson
 
 from slice_os.errors import InputError
-from slice_os.ingest.readers.captions import said_once
+from slice_os.ingest.readers.captions import captions_roll, said_once
 from slice_os.ingest.readers.decoding import note, read_text_file
 from slice_os.ingest.readers.fields import notes_of
 from slice_os.ingest.readers.reader import (
@@ -86,8 +86,10 @@ def _read(source: str, stream: BinaryIO, options: ReadOptions, *, webvtt: bool) 
         except InputError as error:
             yield bad_record(source, block.line, str(error), block.raw)
     # Times within lines are those of automatic captions, which roll.
-    once, again = said_once(turns, 1 if _WORD_TIME.search(text) else _LEAST_ROLLED)
-    joined, segments = join_turns(name_speakers(once))
+    rolls = captions_roll(turns, 1 if _WORD_TIME.search(text) else _LEAST_ROLLED)
+    once, again = said_once(turns) if rolls else (turns, 0)
+    # Where lines roll, they end where the screen does, within sentences.
+    joined, segments = join_turns(name_speakers(once), " " if rolls else "\n")
     if joined:
         yield Document(source, joined, note(encoding), segments, source)
     else:
