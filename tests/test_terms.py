@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from slice_os import Corpus, Document, SpanEncoder
+from slice_os.stores.local.store import LocalStore
 from slice_os.stores.local.terms import (
     PASSAGE_TERMS,
     add_terms,
@@ -24,6 +27,7 @@ from slice_os.stores.local.terms import (
             ["o_neill", "non", "refundable", "3_000", "b_org"],
         ),
         ("____ snake_case ... 😀", ["snake_case"]),
+        ("can\xadcel sub\u200bscrip\u200dtion\u2060s \ufeff", ["cancel", "subscriptions"]),
         ("取消订阅", ["取", "消", "订", "阅"]),
         ("to be or not", []),
         ("", []),
@@ -31,6 +35,31 @@ from slice_os.stores.local.terms import (
 )
 def test_terms_are_those_of_lucene(text: str, expected: list[str]) -> None:
     assert terms(text) == expected
+
+
+@pytest.mark.slow
+def test_a_word_that_is_broken_or_has_signs_that_nobody_sees_is_found(
+    tmp_path: Path, encoder: SpanEncoder
+) -> None:
+    whole = "I want to cancel my subscription to the plan."
+    broken = [
+        "can\xadcel",
+        "can\u200bcel",
+        "can\u200ccel",
+        "can\u2060cel",
+        "can-\ncel",
+        "can\xad\ncel",
+    ]
+    texts = [whole, *(whole.replace("cancel", word) for word in broken)]
+    with Corpus(tmp_path / "store", encoder) as corpus:
+        corpus.add(Document(str(number), text) for number, text in enumerate(texts))
+        hits = list(corpus.search("cancel my subscription", top_k=len(texts)))
+        assert {hit.bm25 for hit in hits} == {hits[0].bm25}
+        assert len(hits) == len(texts)
+        for hit in hits:
+            assert texts[int(hit.doc_id)][hit.start : hit.end] == hit.text
+            assert hit.text.endswith("subscription to the plan")
+    assert LocalStore.open(tmp_path / "store").verify() == []
 
 
 def test_lengths_are_as_coarse_as_in_lucene() -> None:

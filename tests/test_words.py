@@ -23,6 +23,8 @@ def surfaces(text: str) -> list[str]:
         ("mail a.b@c.org, please", ["mail", "a.b@c.org", "please"]),
         ("snake_case __init__ x", ["snake_case", "init", "x"]),
         ("Name: ________ Date: ____", ["Name", "Date"]),
+        ("can\xadcel\u200b it\u2060self\ufeff", ["can\xadcel", "it\u2060self"]),
+        ("\u200ecan\u200b\xad\u200bcel\u200f", ["can\u200b\xad\u200bcel"]),
         ("one--two — three", ["one", "two", "three"]),
         ("e\u0301te\u0301 नमस्ते", ["e\u0301te\u0301", "नमस्ते"]),
         ("我想取消。", ["我", "想", "取", "消"]),

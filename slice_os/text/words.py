@@ -11,10 +11,14 @@ from slice_os.arrays import IntArray
 # single connector between two such runs keeps them together ("non-refundable", "and/or",
 # "O'Neill", "a@b.org", "3,000", "snake_case"). In scripts written without spaces each character
 # is a word; so is an emoji sequence or a symbol. White space and other punctuation separate
-# words. Runs and their number are bounded, so that no word outgrows a passage.
+# words; signs that nobody sees, such as a soft hyphen, do not. Runs and their number are bounded,
+# so that no word outgrows a passage.
+INVISIBLE = r"\u00AD\u034F\u180E\u200B-\u200F\u202A-\u202E\u2060-\u2064\u2066-\u2069\uFEFF"
+"""Signs without a shape of their own, as in a set of a regular expression."""
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _FIRST = rf"[[\p{{L}}\p{{N}}]--[{_UNSPACED}]]"
-_RUN = rf"{_FIRST}[[\p{{L}}\p{{M}}\p{{N}}\u200C\u200D]--[{_UNSPACED}]]{{0,99}}"
+_HIDDEN = rf"[{INVISIBLE}]{{1,9}}(?={_FIRST})"
+_RUN = rf"{_FIRST}(?:[[\p{{L}}\p{{M}}\p{{N}}\u200C\u200D]--[{_UNSPACED}]]|{_HIDDEN}){{0,99}}"
 _WORD = regex.compile(
     rf"""
       [[{_UNSPACED}]&&[\p{{L}}\p{{N}}]][\p{{M}}\u200D]*

@@ -47,7 +47,7 @@ from slice_os.stores.local.files import (
     transaction,
     used_counts,
 )
-from slice_os.stores.local.terms import PASSAGE_TERMS, add_terms, terms
+from slice_os.stores.local.terms import PASSAGE_TERMS, add_terms, passage_terms
 
 MOST_PROBLEMS = 20
 _DOCUMENT_OF = """
@@ -255,7 +255,7 @@ def _derive(connection: Database, state: StoreState, arrays: Arrays) -> None:
     table = read_table(connection, state)
     for row, key in enumerate(table.ids.tolist()):
         text, start, end, fields, own = connection.row(_CONTENT_OF, key)
-        found = terms(text[start:end])
+        found = passage_terms(text[start:end], orjson.loads(own), start)
         rows = [part.data for part in stored_rows(table[row : row + 1], arrays)]
         data = data_checksum(key, int(table.n_terms[row]), rows)
         # A new checksum would hide that they are not as they were written.

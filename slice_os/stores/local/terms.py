@@ -13,6 +13,9 @@ import numpy as np
 import regex
 
 from slice_os.arrays import FloatArray, IntArray
+from slice_os.text.documents import Metadata
+from slice_os.text.passage_layout import layout_of
+from slice_os.text.words import INVISIBLE
 
 K1 = 1.2
 B = 0.75
@@ -34,7 +37,7 @@ STOP_WORDS = frozenset(
 )
 # Approximately the words of Unicode's UAX #29, by which Lucene splits text: joiners keep letters
 # or digits together ("o'neill", "3,000", "b.org"), a hyphen does not.
-_RUN = r"[\p{L}\p{M}\p{Nd}_\u00AD]+"
+_RUN = r"[\p{L}\p{M}\p{Nd}_]+"
 _TERM = regex.compile(
     rf"""
       [\p{{Han}}\p{{Hiragana}}]
@@ -45,12 +48,25 @@ _TERM = regex.compile(
 )
 _POSSESSIVE = regex.compile(r"['’]s$")
 _JOINER = regex.compile(r"['’.:·,;]")
+_INVISIBLE = regex.compile(rf"[{INVISIBLE}]+")
 
 
 def terms(text: str) -> list[str]:
     """The terms of a text in order, not yet stemmed; only letters, digits and ``_``."""
-    words = (_POSSESSIVE.sub("", word.lower()) for word in _TERM.findall(text))
+    found = _TERM.findall(_INVISIBLE.sub("", text))
+    words = (_POSSESSIVE.sub("", word.lower()) for word in found)
     return [_JOINER.sub("_", word) for word in words if word not in STOP_WORDS]
+
+
+def passage_terms(text: str, metadata: Metadata, start: int) -> list[str]:
+    """The terms of a passage as it reads, so that a word over two lines is one.
+
+    Args:
+        text: of the passage.
+        metadata: with its layout.
+        start: its first code point in the document.
+    """
+    return terms(layout_of(metadata, start).reading(text).text)
 
 
 def add_terms(connection: sqlite3.Connection, passage: int, found: Sequence[str]) -> None:

@@ -29,7 +29,7 @@ from slice_os.stores.local.files import (
     seal_state,
     used_counts,
 )
-from slice_os.stores.local.terms import add_terms, terms
+from slice_os.stores.local.terms import add_terms, passage_terms
 from slice_os.stores.protocol import Rejection
 from slice_os.text.documents import Document
 
@@ -205,7 +205,8 @@ class LocalWriter:
         rows: list[npt.NDArray[Any]] = [vectors, scales, passage.words.astype(np.uint32), norms]
         for file, added in zip(self._arrays.files, rows, strict=True):
             file.append(added)
-        found = terms(document.text[passage.start : passage.end])
+        text = document.text[passage.start : passage.end]
+        found = passage_terms(text, passage.metadata, passage.start)
         key = self._insert(
             'passages (document, start, "end", first_word, n_words, first_piece, n_pieces, '
             "n_terms, metadata)",

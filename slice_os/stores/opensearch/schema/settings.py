@@ -13,6 +13,7 @@ from slice_os.arrays import FloatArray
 from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import InputError, ModelError, StoreError
 from slice_os.stores.opensearch.schema.span_policy import SpanPolicy
+from slice_os.text.words import INVISIBLE
 
 # Indices of another version are refused: their documents have to be ingested again.
 SCHEMA_VERSION = 2
@@ -149,6 +150,8 @@ def template(pattern: str, options: IndexOptions, settings: IndexSettings) -> di
     index, mappings = body["template"]["settings"]["index"], body["template"]["mappings"]
     index |= {"number_of_shards": options.shards, "number_of_replicas": options.replicas}
     mappings["_meta"] = {META: settings.to_meta()}
+    analysis = body["template"]["settings"]["analysis"]
+    analysis["char_filter"]["invisible"]["pattern"] = f"[{INVISIBLE}]"
     properties = mappings["properties"]
     properties["text"]["analyzer"] = options.analyzer
     fields = {name: {"type": kind} for name, kind in options.fields.items()}
