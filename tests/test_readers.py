@@ -142,6 +142,20 @@ class TestJsonLines:
         )
         assert document == Document("k", "words", {"a": 1, "text": "other"}, source="a.jsonl")
 
+    @pytest.mark.parametrize("start", ["", "\n", "\ufeff", " \n\n"])
+    def test_a_file_named_json_may_have_lines_of_it(self, read_file: Read, start: str) -> None:
+        lines = '{"text": "one"}\n{"text": \n\n{"id": "b", "text": "two"}\n'
+        documents, (bad, note) = read_file("a.json", (start + lines).encode())
+        assert [(one.id, one.text) for one in documents][1:] == [("b", "two")]
+        assert "not valid JSON" in bad.reason
+        assert note.reason == "this looks like JSON lines, and was read as such; name it .jsonl"
+
+    @pytest.mark.parametrize("content", [b"{\n} x", b'{"a":\n', b"[1]\n[2]", b"one\ntwo"])
+    def test_other_json_that_is_none_is_refused(self, read_file: Read, content: bytes) -> None:
+        documents, (bad,) = read_file("a.json", content)
+        assert not documents
+        assert bad.reason.startswith("not valid JSON")
+
     def test_requested_metadata_must_be_scalar(self, read_file: Read) -> None:
         content = jsonl(
             {"text": "a", "m": {"x": 1}}, {"text": "b", "m": None}, {"text": "c", "m": 1}

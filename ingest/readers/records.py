@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from io import BytesIO
 from itertools import chain
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO
@@ -26,13 +27,21 @@ from slice_os.ingest.readers.fields import (
     notes_of,
     text_of,
 )
-from slice_os.ingest.readers.reader import BadRecord, DocumentStream, ReadOptions, bad_record
+from slice_os.ingest.readers.reader import (
+    BOM,
+    BadRecord,
+    DocumentStream,
+    ReadNote,
+    ReadOptions,
+    bad_record,
+)
 from slice_os.ingest.readers.services import field_of_turns
 from slice_os.text.documents import Document, Scalar
 
 MADE = "\0"
 """A source whose documents' ids are told from those that records have; see `named_by_content`."""
 _MADE_SHOWN = repr(MADE)[:-1]
+_JSON_LINES = "this looks like JSON lines, and was read as such; name it .jsonl"
 
 
 def documents_of(source: str, records: Iterable[Record], options: ReadOptions) -> DocumentStream:
@@ -166,7 +175,7 @@ def read_json(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
         return
     text, _ = decoded
     try:
-        value = _json_value(text.removeprefix("\ufeff"))
+        value = _json_value(text.removeprefix(BOM))
         if isinstance(value, list) and options.group_by is None:
             field = field_of_turns(value)
             value = {field: value} if field else value
@@ -180,6 +189,10 @@ def read_json(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
         if not isinstance(value, list):
             raise InputError(f"a JSON {type(value).__name__}; give an object or a list of objects")
     except (InputError, UnicodeEncodeError) as error:
+        if _is_json_lines(text):
+            yield from read_jsonl(source, BytesIO(text.encode()), options)
+            yield ReadNote(source, None, _JSON_LINES, "", {"files of JSON lines": 1})
+            return
         yield bad_record(source, None, str(error), text)
         return
     records = (
@@ -187,6 +200,14 @@ def read_json(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
         for number, item in enumerate(value, 1)
     )
     yield from documents_of(source, records, options)
+
+
+def _is_json_lines(text: str) -> bool:
+    first = text.removeprefix(BOM).lstrip().partition("\n")[0]
+    try:
+        return isinstance(_json_value(first), Mapping)
+    except (InputError, UnicodeEncodeError):
+        return False
 
 
 def _lines(stream: BinaryIO, options: ReadOptions) -> Iterator[Record]:
