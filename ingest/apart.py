@@ -156,15 +156,15 @@ def _frame(source: IO[bytes]) -> tuple[dict[str, Any], bytes] | None:
 
 def _sent(one: Document | BadRecord | PackedFile) -> tuple[dict[str, Any], bytes]:
     if isinstance(one, PackedFile):
-        return {"packed": [one.source, one.path, one.format]}, one.stream.read()
+        return {"packed": [one.source, one.path, one.format, one.otherwise]}, one.stream.read()
     return {type(one).__name__: asdict(one)}, b""
 
 
 def _received(head: dict[str, Any], content: bytes) -> Document | BadRecord | PackedFile:
     ((kind, value),) = head.items()
     if kind == "packed":
-        source, path, format_name = value
-        return PackedFile(source, path, io.BytesIO(content), format_name)
+        source, path, *formats = value
+        return PackedFile(source, path, io.BytesIO(content), *formats)
     if kind in _RECORDS:
         return _RECORDS[kind](**value)
     segments = tuple(Segment(**segment) for segment in value.pop("segments"))

@@ -167,9 +167,13 @@ def _speaker_names(document: Document, words: IntArray) -> BoolArray:
 
 
 def _turns(document: Document, words: IntArray, named: BoolArray) -> IntArray:
-    """Number the turns of words; a speaker's consecutive segments are one, a name is another."""
+    """Number the turns of words; a speaker's consecutive segments are one, a name is another.
+
+    So are those of a message that have the same author.
+    """
     segments = document.segments
-    changes = [True, *(a.speaker != b.speaker for a, b in itertools.pairwise(segments))]
+    authors = [(segment.speaker, segment.fields.get("from")) for segment in segments]
+    changes = [True, *(one != other for one, other in itertools.pairwise(authors))]
     numbers = np.concatenate([[0], np.cumsum(changes)])
     starts = np.array([segment.start for segment in segments], dtype=np.int64)
     turns = numbers[np.searchsorted(starts, words[:, 0], side="right")]

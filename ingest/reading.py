@@ -29,6 +29,8 @@ from slice_os.ingest.sources import Source
 from slice_os.text.documents import Document
 
 _MOST_DEEP = 3
+# A message in a message is no archive: it takes no more room than it has.
+_NOT_PACKED = ("eml", "msg")
 _LONGEST_MAGIC = 16
 
 
@@ -109,18 +111,20 @@ def _read(
 ) -> DocumentStream:
     """The documents of a file; a file without any record or file in it is skipped."""
     nothing = True
+    deeper = depth + (format_name not in _NOT_PACKED)
     for found in _found(source, format_name, stream, options):
         nothing = False
         if not isinstance(found, PackedFile):
             yield found
             continue
         try:
-            if depth == _MOST_DEEP:
+            if deeper > _MOST_DEEP:
                 raise InputError("an archive within an archive within another; unpack it first")
             head, whole = _peeked(unpacked.bounded(found.stream))
             alone = named if found.source == source else None
-            if known := found.format or format_by(found.path, head) or alone:
-                yield from _read(found.source, known, whole, options, alone, unpacked, depth + 1)
+            known = found.format or format_by(found.path, head) or found.otherwise or alone
+            if known:
+                yield from _read(found.source, known, whole, options, alone, unpacked, deeper)
             else:
                 kind = extension_of(found.path)
                 yield skipped(found.source, "no reader has such files", kind, source)

@@ -397,9 +397,11 @@ def test_a_page_has_the_encoding_that_browsers_read(head: str, encoding: str) ->
 
 def test_bad_bytes_of_a_page_spoil_no_others() -> None:
     pytest.importorskip("lxml")
-    (document,) = read("html", b'<meta charset="euc-jp"><p>a\xff\xffb</p><p>c</p>')
+    document, note = read("html", b'<meta charset="euc-jp"><p>a\xff\xffb</p><p>c</p>')
     assert isinstance(document, Document)
     assert document.text == "a\ufffd\ufffdb\nc"
+    assert isinstance(note, ReadNote)
+    assert note.counts == {"characters that could not be read": 2}
 
 
 @pytest.mark.parametrize(
@@ -407,7 +409,7 @@ def test_bad_bytes_of_a_page_spoil_no_others() -> None:
     [
         (b"Subject: caf\xc3\xa9\n\nPlease cancel.", "café\nPlease cancel."),
         (b"Subject: The caf\xe9\n\nThe caf\xc3\xa9", "The café\nThe café"),
-        (b"Subject: =?utf-8?Q?caf=E9?= caf\xc3\xa9\n\nx", "caf\ufffd café\nx"),
+        (b"Subject: =?utf-8?Q?caf=E9?= caf\xc3\xa9\n\nx", "café café\nx"),
         (b"Subject: =?x-unknown?Q?caf=C3=A9?=\n\nx", "café\nx"),
         (b"Subject: a\n =?utf-8?Q?caf=C3?=\n =?utf-8?Q?=A9_so??= b\n c\n\nx", "a café so? b c\nx"),
         (b"Subject: =?utf-8?B?a?= b\n\nx", "=?utf-8?B?a?= b\nx"),

@@ -74,6 +74,15 @@ def test_speakers_are_never_mixed(encoder: SpanEncoder, document: Document, most
         assert len(speakers) <= 1
 
 
+def test_what_a_message_quotes_is_in_passages_of_its_own(encoder: SpanEncoder) -> None:
+    text = "I agree.\nYou may cancel.\nThank you."
+    quoted = Segment(9, 24, fields={"part": "quoted", "from": "Bo"})
+    document = Document("d", text, {"from": "Ann"}, (Segment(0, 8), quoted, Segment(25, 35)))
+    passages = cut(encoder, document, 200)
+    found = [text[passage.start : passage.end] for passage in passages]
+    assert found == text.split("\n")
+
+
 NAMES = st.sampled_from(["Ann: ", "Bo:\n", "[00:12] Ann: ", "Ann said this: ", "Bo1:", ""])
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import codecs
 import io
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, TextIO
 
-from slice_os.errors import InputError
-from slice_os.ingest.readers.reader import BOM, BadRecord, bad_record, is_blank, read_whole
+from slice_os.errors import InputError, MissingExtraError
+from slice_os.ingest.readers.reader import BOM, BadRecord, bad_record, is_blank, needs, read_whole
 
 LONGEST_LINE = 1 << 24
 """Characters of the longest line that is read."""
@@ -27,7 +27,6 @@ _MARKS = (
 _MOST_FOREIGN = 0.3
 # The Encoding Standard of browsers: these mean the larger encoding that people use by that name.
 _MEANT = {
-    "ascii": "cp1252",
     "iso8859-1": "cp1252",
     "iso8859-9": "cp1254",
     "iso8859-11": "cp874",
@@ -37,6 +36,15 @@ _MEANT = {
     "shift_jis": "cp932",
     "euc_kr": "cp949",
 }
+_MULTIBYTE = ("big5", "cp932", "cp949", "cp950", "euc", "gb", "hz", "iso2022", "johab", "shift")
+# In which people send text; others would be found in short ones.
+_USUAL = (
+    "big5 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp874 cp932 cp949 euc-jp gb18030 "  # noqa: SIM905
+    "iso8859-1 iso8859-2 iso8859-5 iso8859-7 iso8859-15 koi8-r koi8-u".split()
+)
+_LEAST_CLEAR = 0.05
+_IN_ASCII = ("hz", "iso2022", "utf-7")
+_SURELY_WIDE = 3
 _ESCAPE = "slice-os-escape"
 _BAD = "\udcff"
 
@@ -77,17 +85,58 @@ def peek(stream: IO[bytes], size: int = SAMPLE) -> tuple[bytes, IO[bytes]]:
     return head, stream_of(lambda most: again.read(most) or stream.read(most))
 
 
-def decoded(raw: bytes, declared: str | None = None) -> str:
-    """The text of bytes, bad ones replaced.
+def decoded(raw: bytes, *labels: str | None) -> str:
+    """The text of bytes whose encoding is one of those that they are labeled with, or none.
 
-    The encoding is the one that was declared, as browsers understand it, or else as detected.
+    It is the first likely one, as browsers understand it, in which no byte is bad. If there is
+    none, bad bytes are replaced.
     """
+    names = [name for label in labels if (name := _codec(label))]
+    for name in _likely(raw, names):
+        with suppress(UnicodeError):
+            return raw.decode(name)
+    known = (name for name in names if name not in (UTF8, "ascii"))
+    return raw.decode(next(known, encoding_of(raw, is_whole=True)), "replace")
+
+
+def _likely(raw: bytes, names: list[str]) -> Iterator[str]:
+    """Encodings to try: labels are often wrong, most often those with one byte per letter."""
+    detected = encoding_of(raw, is_whole=True)
+    if marked := encoding_marked(raw):
+        yield marked
+    if raw.isascii():
+        # Those that write all letters in ASCII.
+        yield from (name for name in names if name.startswith(_IN_ASCII))
+        yield from ["iso2022_jp_2"] if b"\x1b$" in raw else []
+    if detected.startswith("utf-16"):
+        yield detected
+    multibyte = [name for name in names if name.startswith(_MULTIBYTE)]
+    # A few letters of two bytes each may be valid UTF-8 by chance.
+    wide = sum(sign >= "\u0800" for sign in raw.decode(UTF8, "ignore"))
+    yield from (*(multibyte if wide < _SURELY_WIDE else ()), UTF8, *names)
+    if not multibyte:
+        yield from (*_guessed(raw), detected)
+    if "ascii" in names:
+        yield "cp1252"
+
+
+def _guessed(raw: bytes) -> Iterator[str]:
+    """The encoding that the letters of a text show, if that is clear and the library is there."""
+    with suppress(MissingExtraError):
+        found = needs("chardet").detect(raw, include_encodings=_USUAL, compat_names=False)
+        if found["confidence"] >= _LEAST_CLEAR and (name := _codec(found["encoding"])):
+            yield name
+
+
+def _codec(label: str | None) -> str | None:
+    """The codec that people mean by a label; None if it is none of text."""
+    name = (label or "").strip().lower()
     try:
-        label = (declared or "").lower()
-        name = _MEANT.get(label) or codecs.lookup(label).name
-        return raw.decode(_MEANT.get(name, name), "replace")
+        known = _MEANT.get(name) or codecs.lookup(name).name
+        "".encode(known)
     except (LookupError, ValueError):
-        return raw.decode(encoding_of(raw, is_whole=True), "replace")
+        return None
+    return _MEANT.get(known, known)
 
 
 def encoding_marked(sample: bytes) -> str | None:

@@ -5,21 +5,65 @@ from __future__ import annotations
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterator
-from typing import Any, BinaryIO
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from html import escape
+from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import unquote
 
 from slice_os.errors import InputError
 from slice_os.ingest.readers.decoding import SAMPLE, UTF8, decoded, encoding_marked
-from slice_os.ingest.readers.reader import DocumentStream, ReadOptions, Turn, extracted, needs
+from slice_os.ingest.readers.reader import (
+    UNREADABLE,
+    DocumentStream,
+    ReadOptions,
+    Turn,
+    extracted,
+    needs,
+    with_note,
+)
+from slice_os.ingest.readers.styles import Styles
+
+HIDDEN = "hidden words left out"
+QUOTED = "quoted"
+"""The field ``part`` of what others wrote before."""
 
 _BLOCKS = frozenset(
-    "address article aside blockquote body br caption dd details div dl dt fieldset figcaption "  # noqa: SIM905
-    "figure footer form h1 h2 h3 h4 h5 h6 header hr html legend li main nav ol option p pre "
-    "section summary table tbody td tfoot th thead title tr ul".split()
+    "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset "  # noqa: SIM905
+    "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li listing main "
+    "menu nav ol optgroup option p plaintext pre search section summary table tbody td tfoot th "
+    "thead tr ul xmp".split()
 )
+# What is shown apart from the words around it, on the same line.
+_APART = frozenset(
+    "button embed img input label meter object output progress rt select text "  # noqa: SIM905
+    "textarea".split()
+)
+# What is shown apart if there is nothing between two of a kind.
+_ENTRIES = ("a", "code")
 _HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
-_UNSEEN = frozenset(("script", "style", "template", "noscript", "head", "svg", "math"))
+_PREFORMATTED = frozenset(("listing", "plaintext", "pre", "textarea", "xmp"))
+_UNSEEN = frozenset(
+    "annotation annotation-xml audio canvas datalist defs desc head iframe metadata noembed "  # noqa: SIM905
+    "noframes noscript script style symbol template title video".split()
+)
+_HIDDEN = re.compile(
+    r"\bdisplay\s*:\s*none|\bmso-hide\s*:\s*all|\bopacity\s*:\s*0(?:\.0*)?%?\s*(?:;|!|$)", re.I
+)
+_CLIPPED = re.compile(r"\boverflow\s*:\s*hidden", re.I)
+_FLAT = re.compile(r"(?:^|[;\s])(?:max-)?height\s*:\s*0(?!\.?\d*[1-9])", re.I)
+_VISIBILITY = re.compile(r"\bvisibility\s*:\s*(?:(?P<none>hidden|collapse)|visible)", re.I)
+_FONT_SIZE = re.compile(
+    r"\bfont-size\s*:\s*(?:(?P<none>0(?:\.0*)?(?![\d.])|1p[xt]\b)|[^;\s])", re.I
+)
+_BLOCK_STYLE = re.compile(r"(?:^|;)\s*display\s*:\s*(?:block|flex|grid|list-item|table)", re.I)
+_APART_STYLE = re.compile(r"(?:^|;)\s*display\s*:\s*inline-|(?:^|;)\s*float\s*:\s*[lr]", re.I)
+_LINES_STYLE = re.compile(r"white-space\s*:\s*(?:pre|break-spaces)", re.I)
+_SPACE = re.compile(r"[ \t\r\n\f]+")
+_BLANK = re.compile(r"\n{3,}")
+_WORDLESS = frozenset("checkbox color file hidden image password radio range".split())  # noqa: SIM905
+_QUOTES = re.compile(r"\b(?:gmail_quote|yahoo_quoted|protonmail_quote|tutanota_quote)\b")
 _DECLARED = re.compile(
     rb"""<(?:meta[^<>]{0,200}?charset|\?xml\s[^<>]{0,200}?encoding)\s{0,9}=\s{0,9}["']?([\w.:-]{1,40})""",
     re.I,
@@ -30,38 +74,57 @@ _CONTAINER = "META-INF/container.xml"
 
 def read_html(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
     """Yield one document of a page's visible text, with the heading above each paragraph."""
-    return extracted(
-        source, stream, lambda content: html_sections(content.read(), options.encoding)
-    )
+    counts: Counter[str] = Counter()
+
+    def sections(content: BinaryIO) -> list[Turn]:
+        return html_sections(content.read(), options.encoding, counts=counts)
+
+    return with_note(source, extracted(source, stream, sections), counts)
 
 
 def read_epub(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
     """Yield one document of a book's chapters, with the heading above each paragraph."""
-    return extracted(source, stream, _chapters)
+    counts: Counter[str] = Counter()
+    found = extracted(source, stream, lambda content: _chapters(content, counts))
+    return with_note(source, found, counts)
 
 
-def html_sections(page: bytes, encoding: str | None = None) -> list[Turn]:
-    """The paragraphs of a page, each with the heading above it.
+def html_sections(
+    page: bytes | str,
+    encoding: str | None = None,
+    *,
+    counts: Counter[str] | None = None,
+    of_mail: bool = False,
+) -> list[Turn]:
+    """The paragraphs of a page, each with the heading above it; a line break stays one.
 
     Its encoding is by default that of its byte order mark, or the one that it declares, or else as
-    detected.
+    detected. What is left out is added to the counts. In mail, the paragraphs that a program marks
+    as those of the message before have the field ``part``.
     """
     etree = needs("lxml.etree")
+    if isinstance(page, bytes):
+        named = page.decode(encoding, "replace") if encoding else None
+        page = decoded(page, encoding_declared(page)) if named is None else named
+    counts = Counter() if counts is None else counts
+    counts += Counter({UNREADABLE: page.count("\ufffd")})
     # The library would leave out the rest of a page behind bytes that it cannot decode.
-    raw = decoded(page, encoding or _declared(page)).encode(UTF8, "replace")
+    raw = _without_cdata(page).encode(UTF8, "replace")
     # Without a tree, which takes time quadratic in the attributes of an element.
-    paragraphs = _Paragraphs()
+    paragraphs = _Paragraphs(counts, of_mail)
     parser = etree.HTMLParser(encoding=UTF8, target=paragraphs, no_network=True)
     for start in range(0, len(raw), SAMPLE):
         parser.feed(raw[start : start + SAMPLE])
         # Each end tag is looked for in all elements around it.
         if paragraphs.depth > _DEEPEST:
             raise InputError(f"elements within elements, more than {_DEEPEST:,} deep")
-    found: list[Turn] = parser.close()
-    return found
+    # The library finds no page where there is no element, nor words.
+    with suppress(etree.XMLSyntaxError):
+        parser.close()
+    return paragraphs.close()
 
 
-def _declared(page: bytes) -> str | None:
+def encoding_declared(page: bytes) -> str | None:
     """The encoding that a page without a byte order mark declares."""
     found = None if encoding_marked(page) else _DECLARED.search(page[:2048])
     name = found[1].decode().lower() if found else None
@@ -69,35 +132,92 @@ def _declared(page: bytes) -> str | None:
     return UTF8 if name in ("utf-16", "utf-16le", "utf-16be") else name
 
 
+def _without_cdata(page: str) -> str:
+    """A page whose sections of plain characters, which are XML, are written as HTML has them."""
+    first, *rest = page.split("<![CDATA[")
+    parts = [first]
+    for section in rest:
+        inside, end, after = section.partition("]]>")
+        parts += [escape(inside, quote=False), after] if end else ["<![CDATA[", section]
+    return "".join(parts)
+
+
+class _Element(NamedTuple):
+    """How an element that has begun shows its text, and whether it parts that from other words."""
+
+    is_unseen: bool = False
+    is_hidden: bool = False
+    is_invisible: bool = False
+    is_tiny: bool = False
+    keeps_lines: bool = False
+    is_quoted: bool = False
+    is_block: bool = False
+    is_apart: bool = False
+
+
 class _Paragraphs:
     """Gathers the visible text of a page; ``depth`` elements have begun and not ended."""
 
-    def __init__(self) -> None:
+    def __init__(self, counts: Counter[str], of_mail: bool) -> None:
         self._found: list[Turn] = []
         self._words: list[str] = []
+        self._pictures: list[str] = []
         self._heading = ""
-        self._hidden = 0
-        self.depth = 0
+        self._counts = counts
+        self._of_mail = of_mail
+        self._open = [_Element()]
+        self._styles = Styles()
+        self._sheet: list[str] | None = None
+        self._ended = ""
 
-    def start(self, tag: str, _attributes: object) -> None:
+    @property
+    def depth(self) -> int:
+        """Elements around the next text."""
+        return len(self._open) - 1
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """An element begins."""
-        self.depth += 1
-        self._hidden += tag in _UNSEEN
-        if tag in _BLOCKS:
+        element = _within(self._open[-1], tag, attributes, self._of_mail, self._styles)
+        if element.is_block:
             self._end_paragraph()
+        elif element.is_apart or (tag == self._ended and tag in _ENTRIES):
+            self._words.append(" ")
+        elif tag == "br" and not any(element[:4]):
+            self._words.append("\n")
+        self._ended = ""
+        self._sheet = [] if tag == "style" else None
+        self._open.append(element)
+        if tag == "img" and not any(element[:4]):
+            self._pictures.append(attributes.get("alt", ""))
+        elif shown := _shown(tag, attributes):
+            self.data(shown)
 
     def end(self, tag: str) -> None:
         """An element ends."""
-        self.depth -= 1
-        self._hidden -= tag in _UNSEEN
-        if tag in _BLOCKS:
+        element = self._open[-1]
+        if element.is_block:
             text = self._end_paragraph()
-            self._heading = text if text and tag in _HEADINGS else self._heading
+            self._heading = " ".join(text.split()) if text and tag in _HEADINGS else self._heading
+        elif element.is_apart:
+            self._words.append(" ")
+        if self._sheet is not None:
+            self._styles.add("".join(self._sheet))
+            self._sheet = None
+        self._ended = tag
+        if self.depth:
+            self._open.pop()
 
     def data(self, text: str) -> None:
         """Text, in parts of any length."""
-        if not self._hidden:
-            self._words.append(text)
+        self._ended = ""
+        element = self._open[-1]
+        if self._sheet is not None:
+            self._sheet.append(text)
+        elif not any(element[:4]):
+            kept = text.replace("\r\n", "\n").replace("\r", "\n")
+            self._words.append(kept if element.keeps_lines else _SPACE.sub(" ", text))
+        elif not element.is_unseen and (words := text.split()):
+            self._counts[HIDDEN] += len(words)
 
     def close(self) -> list[Turn]:
         """The page ends."""
@@ -105,15 +225,58 @@ class _Paragraphs:
         return self._found
 
     def _end_paragraph(self) -> str:
-        text = " ".join("".join(self._words).split())
+        element = self._open[-1]
+        lines = "".join(self._words).split("\n")
+        tidy = (line.rstrip() if element.keeps_lines else " ".join(line.split()) for line in lines)
+        # Pictures by themselves say what they show.
+        text = _BLANK.sub("\n\n", "\n".join(tidy)).strip("\n")
+        text = text or " ".join(" ".join(self._pictures).split())
         self._words.clear()
+        self._pictures.clear()
         if text:
             fields = {"heading": self._heading} if self._heading else {}
-            self._found.append(Turn(text, fields=fields))
+            quoted = {"part": QUOTED} if element.is_quoted else {}
+            self._found.append(Turn(text, fields=fields | quoted))
         return text
 
 
-def _chapters(content: BinaryIO) -> Iterator[Turn]:
+def _within(
+    outer: _Element, tag: str, attributes: Mapping[str, str], of_mail: bool, styles: Styles
+) -> _Element:
+    """What an element is within another one, whose style it has unless its own says otherwise."""
+    style = attributes.get("style", "")
+    hidden = "hidden" in attributes or (tag == "dialog" and "open" not in attributes)
+    hidden |= bool(_HIDDEN.search(style) or (_CLIPPED.search(style) and _FLAT.search(style)))
+    hidden |= "display" not in style and styles.hides(tag, attributes)
+    invisible, tiny = _VISIBILITY.search(style), _FONT_SIZE.search(style)
+    quote = tag == "blockquote" and "border:none" not in style.replace(" ", "")
+    quote |= bool(_QUOTES.search(attributes.get("class", "")))
+    # Scripts show a page that is hidden as a whole.
+    is_page = tag in ("html", "body")
+    return _Element(
+        is_unseen=outer.is_unseen or tag in _UNSEEN,
+        is_hidden=outer.is_hidden or (hidden and not is_page),
+        is_invisible=(
+            outer.is_invisible if invisible is None or is_page else bool(invisible["none"])
+        ),
+        is_tiny=outer.is_tiny if tiny is None else bool(tiny["none"]),
+        keeps_lines=(outer.keeps_lines or tag in _PREFORMATTED or bool(_LINES_STYLE.search(style))),
+        is_quoted=outer.is_quoted or (of_mail and quote),
+        is_block=tag in _BLOCKS or bool(_BLOCK_STYLE.search(style)),
+        is_apart=tag in _APART or bool(_APART_STYLE.search(style)),
+    )
+
+
+def _shown(tag: str, attributes: Mapping[str, str]) -> str:
+    """The words that an element shows itself: what a field or a button has, or a group's name."""
+    if tag == "optgroup":
+        return attributes.get("label", "")
+    if tag == "input" and attributes.get("type", "text").lower() not in _WORDLESS:
+        return attributes.get("value") or attributes.get("placeholder", "")
+    return ""
+
+
+def _chapters(content: BinaryIO, counts: Counter[str]) -> Iterator[Turn]:
     with zipfile.ZipFile(content) as book:
         try:
             package = _xml(book, _CONTAINER).find(".//{*}rootfile").get("full-path")
@@ -125,7 +288,7 @@ def _chapters(content: BinaryIO) -> Iterator[Turn]:
             href = files.get(entry.get("idref"))
             if href:
                 name = posixpath.normpath(posixpath.join(posixpath.dirname(package), unquote(href)))
-                yield from html_sections(book.read(name))
+                yield from html_sections(book.read(name), counts=counts)
 
 
 def _xml(book: zipfile.ZipFile, name: str) -> Any:

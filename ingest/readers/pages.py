@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import starmap
 from typing import BinaryIO
 
-from slice_os.ingest.readers.letters import Attachment, named_apart
+from slice_os.ingest.readers.letters import named_apart
+from slice_os.ingest.readers.mime import Attachment
 from slice_os.ingest.readers.reader import (
     FileStream,
     PackedFile,
@@ -39,14 +41,14 @@ def read_pdf(source: str, stream: BinaryIO, options: ReadOptions) -> FileStream:
         with open_pdf(content.read()) as document:
             if is_dynamic_form(document):
                 counts["forms that only Adobe Reader shows left out"] += 1
-            attached.extend(attached_files(document))
+            attached.extend(starmap(Attachment, attached_files(document)))
             for total, page in enumerate(document, 1):
                 text, _, left_out = page_text(page)
                 counts.update(left_out)
                 if not text.strip() and UNREAD not in left_out and has_image(page):
                     counts[_IMAGES] += 1
                 yield Turn(text, fields={"page": total})
-                attached.extend(files_on_page(document, page))
+                attached.extend(starmap(Attachment, files_on_page(document, page)))
                 page.close()
 
     def words(counts: Mapping[str, int]) -> str:
@@ -59,5 +61,5 @@ def read_pdf(source: str, stream: BinaryIO, options: ReadOptions) -> FileStream:
         return "; ".join([*told, *([counted(others)] if others else [])])
 
     yield from with_note(source, extracted(source, stream, pages), counts, words)
-    for name, content in named_apart(attached):
+    for name, content, *_ in named_apart(attached):
         yield PackedFile(f"{source}/{name}", name, io.BytesIO(content))

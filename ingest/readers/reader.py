@@ -26,6 +26,9 @@ NO_MEMORY = "needs more memory than a file may take"
 
 # What libraries say of a stream.
 _OBJECT = re.compile(r"(?:file )?'?<[\w.]+ object at 0x[0-9a-f]+>'?")
+UNREADABLE = "characters that could not be read"
+"""What is counted of text with bytes that are wrong in its encoding."""
+
 _LONGEST_RECORD = 10_000
 BOM = "\ufeff"
 """The byte order mark."""
@@ -130,12 +133,14 @@ class PackedFile:
         path: a name with its extension.
         stream: its bytes, until the reader of the archive goes on.
         format: name of its reader; None to go by first bytes and extension.
+        otherwise: name of its reader if these tell none.
     """
 
     source: str
     path: str
     stream: IO[bytes]
     format: str | None = None
+    otherwise: str | None = None
 
 
 DocumentStream: TypeAlias = Iterator[Document | BadRecord]

@@ -1,0 +1,324 @@
+"""The parts of an e-mail: each is text, is attached, or is counted, wherever it stands in the tree.
+
+The standard library parses; it is mended where it loses parts. The libraries that were compared
+return flat lists of parts, and read fewer of the encodings and boundaries that people send.
+"""
+
+from __future__ import annotations
+
+import binascii
+import quopri
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from email import message_from_bytes
+from email.errors import HeaderParseError
+from email.header import decode_header
+from email.message import Message
+from email.policy import Compat32
+from email.utils import collapse_rfc2231_value
+from mimetypes import guess_extension
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple, cast
+
+from slice_os.errors import InputError
+from slice_os.ingest.readers.calendars import calendar_text
+from slice_os.ingest.readers.decoding import UTF8, decoded, encoding_of
+from slice_os.ingest.readers.markup import encoding_declared, html_sections
+from slice_os.ingest.readers.reader import BOM, UNREADABLE, Turn
+
+_LONGEST_HEADER = 2_000
+_DEEPEST = 100
+_WORD = r"=\?[^?\n]{1,80}\?[bq]\?.{0,2000}?\?="
+_ENCODED = re.compile(rf"{_WORD}(?:\s*{_WORD})*", re.I)
+_DELIMITER = re.compile(r"^--(?!\r?$)([^\r\n]{1,200}?)[ \t]*\r?\n(?=[A-Za-z-]{1,70}:)", re.M)
+_FAMILIAR = re.compile(r"\bmime\b|multi-?part", re.I)
+_MESSAGES = ("message/rfc822", "message/global", "message/news")
+_PAGES = ("text/html", "text/x-amp-html", "text/watch-html", "application/xhtml+xml")
+_CALENDARS = ("text/calendar", "application/ics")
+_HEADERS = frozenset(
+    "cc content-type date from message-id mime-version received subject to".split()  # noqa: SIM905
+)
+_EXTENSIONS = {
+    "application/pgp-encrypted": ".asc",
+    "application/pgp-signature": ".asc",
+    "application/pkcs7-mime": ".p7m",
+    "application/pkcs7-signature": ".p7s",
+    "message/rfc822": ".eml",
+    "text/plain": ".txt",
+}
+_UU = ("uuencode", "uue")
+_UUENCODED = re.compile(
+    rb"^begin [0-7]{3,4} ([^\r\n]{1,200})\r?\n"
+    rb"((?:[!-M][ -`]{0,90}\r?\n)*)(?:[ `]\r?\n)?end[ \t]*\r?$",
+    re.M,
+)
+_BASE64 = re.compile(rb"[A-Za-z0-9+/=]*")
+_ADDRESS = re.compile(r"<?https?://\S+|\[[a-z]+:[^\]\n]{1,200}\]", re.I)
+_TOKEN = re.compile(r"\w+")
+_LEFT_OUT = "words of another version left out"
+
+
+class Attachment(NamedTuple):
+    """A file, with the name of its format, if that is known, and whether it is text of any kind."""
+
+    name: str
+    content: bytes
+    format: str | None = None
+    is_text: bool = False
+
+
+class Part(Message):
+    """A message, or a part of it."""
+
+    _payload: object
+
+    def raw(self) -> bytes:
+        """Its content as it was sent; none if it has parts."""
+        # The library's own way would guess the encoding.
+        payload = self._payload
+        return payload.encode("ascii", "surrogateescape") if isinstance(payload, str) else b""
+
+    @property
+    def parts(self) -> list[Part] | None:
+        """The parts in it; None if it has none."""
+        inside = self.get_payload()
+        return cast("list[Part]", inside) if isinstance(inside, list) else None
+
+    def get_boundary(self, failobj: Any = None) -> Any:
+        """The boundary as it is written; the library takes ``<`` and ``>`` off."""
+        value = self.get_param("boundary", failobj, unquote=False)
+        value = collapse_rfc2231_value(value) if isinstance(value, tuple) else value
+        return (value.strip().strip('"').rstrip() or failobj) if isinstance(value, str) else failobj
+
+
+class _Policy(Compat32):
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        """As the library does; what it does then takes time quadratic in fields of MIME."""
+        name, value = super().header_source_parse(sourcelines)
+        return name, value[:_LONGEST_HEADER] if name.lower().startswith("content-") else value
+
+
+_POLICY = _Policy(max_line_length=0)
+
+
+def parsed(raw: bytes) -> Part:
+    """The tree of a message; a byte order mark and empty lines before it are none of it."""
+    encoding = encoding_of(raw[:_LONGEST_HEADER])
+    if encoding.startswith(("utf-16", "utf-32")):
+        raw = raw.decode(encoding, "replace").encode()
+    raw = raw.removeprefix(BOM.encode()).lstrip()
+    return cast(Part, message_from_bytes(raw, _class=Part, policy=_POLICY))
+
+
+def has_header(message: Part) -> bool:
+    """Whether a message has one of the headers that every message has."""
+    return not _HEADERS.isdisjoint(name.lower() for name in message)
+
+
+def header_text(value: str) -> str:
+    """A header in one line: its encoded words, and bytes that should have been such, as text."""
+    line = "".join(value.splitlines())
+    return _ENCODED.sub(_encoded_words, decoded(line.encode(UTF8, "surrogateescape")))
+
+
+def _encoded_words(found: re.Match[str]) -> str:
+    try:
+        return "".join(decoded(raw, charset) for raw, charset in decode_header(found[0]))
+    except HeaderParseError:
+        return found[0]
+
+
+class Tree:
+    """Walks the parts of a message once.
+
+    Attributes:
+        attached: the files in it, in order; a message in it is such a file.
+        counts: of what is left out.
+    """
+
+    def __init__(self, encoding: str | None = None) -> None:
+        self.attached: list[Attachment] = []
+        self.counts: Counter[str] = Counter()
+        self._encoding = encoding
+
+    def body(self, message: Part) -> list[Turn]:
+        """The text of a message.
+
+        Raises an `InputError` if its parts are too deep within each other.
+        """
+        _check_depth(message)
+        return self._turns(message, is_body=True)
+
+    def best(self, versions: list[list[Turn]]) -> list[Turn]:
+        """The last version with words that those before lack, and others that say something else.
+
+        Words that are only in a version that is left out are counted.
+        """
+        best: list[Turn] = []
+        for turns in versions:
+            best = turns if _words(turns) - _words(best) else best
+        kept, known = list(best), _words(best)
+        for turns in versions:
+            own = _words(turns)
+            if 2 * len(own - known) > len(own):
+                kept += turns
+                known |= own
+        self._count(_LEFT_OUT, len(set().union(*map(_words, versions)) - known))
+        return kept
+
+    def _turns(self, part: Part, is_body: bool = False) -> list[Turn]:
+        kind, main = part.get_content_type(), part.get_content_maintype()
+        is_file = part.get_content_disposition() == "attachment" or (
+            bool(part.get_filename()) and not is_body
+        )
+        if main == "multipart":
+            return self._several(part)
+        if kind in _MESSAGES:
+            content = _message(part)
+            is_mail = has_header(parsed(content[:_LONGEST_HEADER]))
+            self._attach(part, content, "eml" if is_mail else "text")
+        elif main == "message":
+            return [Turn(decoded(_message(part)).strip())]
+        elif main != "text" and kind not in (*_PAGES, *_CALENDARS):
+            self._attach(part, _content(part))
+        elif is_file:
+            self._attach_text(part)
+        else:
+            return list(self._text(part, kind))
+        return []
+
+    def _several(self, part: Part) -> list[Turn]:
+        if (parts := part.parts) is None:
+            return self._without_boundary(part)
+        for outside in (part.preamble or "", part.epilogue or ""):
+            words = 0 if _FAMILIAR.search(outside) else len(outside.split())
+            self._count("words outside of all parts left out", words)
+        is_choice = part.get_content_subtype() == "alternative"
+        found = [(one.get_content_type(), self._turns(one, is_body=is_choice)) for one in parts]
+        if is_choice:
+            chosen = self.best([turns for kind, turns in found if kind not in _CALENDARS])
+            extra = [turn for kind, turns in found if kind in _CALENDARS for turn in turns]
+            return [*chosen, *(extra if _words(extra) - _words(chosen) else ())]
+        kept: list[tuple[str, list[Turn]]] = []
+        for kind, turns in found:
+            # Some programs send both versions one after the other.
+            again = kept and kind != kept[-1][0] and _words(turns) == _words(kept[-1][1])
+            if turns and not again:
+                kept.append((kind, turns))
+        return [turn for _, turns in kept for turn in turns]
+
+    def _without_boundary(self, part: Part) -> list[Turn]:
+        """The parts of one whose boundary is not that of its header; else all as plain text."""
+        raw = part.raw()
+        found = _DELIMITER.search(raw.decode("latin-1"))
+        if found is not None:
+            boundary = found[1].encode("latin-1")
+            head = f"Content-Type: {part.get_content_type()}; boundary=".encode()
+            again = parsed(head + b'"' + boundary + b'"\n\n' + raw)
+            if again.is_multipart():
+                return self._several(again)
+        return list(self._text(part, "text/plain"))
+
+    def _text(self, part: Part, kind: str) -> Iterator[Turn]:
+        raw = _content(part)
+        for found in _UUENCODED.finditer(raw):
+            self._add(header_text(found[1].decode("latin-1")), _uudecoded(found[2]))
+        text = self._decoded(part, _UUENCODED.sub(b"", raw), kind).replace("\r\n", "\n")
+        if kind in _PAGES:
+            yield from html_sections(text, counts=self.counts, of_mail=True)
+            return
+        self._count(UNREADABLE, text.count("\ufffd"))
+        yield Turn(calendar_text(text) if kind in _CALENDARS else text.strip("\n"))
+
+    def _decoded(self, part: Part, raw: bytes, kind: str) -> str:
+        declared = encoding_declared(raw) if kind in _PAGES else None
+        return decoded(raw, part.get_content_charset(), declared, self._encoding).removeprefix(BOM)
+
+    def _attach_text(self, part: Part) -> None:
+        """Attach a text in UTF-8, since only its part says which encoding it has."""
+        kind, raw = part.get_content_type(), _content(part)
+        if kind in _CALENDARS:
+            text = calendar_text(self._decoded(part, raw, kind))
+            self._attach(part, text.encode(self._encoding or UTF8, "replace"), "text")
+        elif self._encoding is None and not raw.isascii():
+            mark = BOM if kind in _PAGES else ""
+            self._attach(part, f"{mark}{self._decoded(part, raw, kind)}".encode(UTF8, "replace"))
+        else:
+            self._attach(part, raw)
+
+    def _attach(self, part: Part, content: bytes, format_name: str | None = None) -> None:
+        kind = part.get_content_type()
+        sort = part.get_content_subtype().removeprefix("x-")
+        extension = _EXTENSIONS.get(kind) or guess_extension(kind) or f".{sort}"
+        name = header_text(part.get_filename() or f"attachment{extension}")
+        name = name if PurePosixPath(name).suffix else f"{name}{extension}"
+        self._add(name, content, format_name, part.get_content_maintype() == "text")
+
+    def _add(
+        self, name: str, content: bytes, format_name: str | None = None, is_text: bool = False
+    ) -> None:
+        self.attached.append(Attachment(name, content, format_name, is_text))
+
+    def _count(self, kind: str, times: int) -> None:
+        if times:
+            self.counts[kind] += times
+
+
+def _check_depth(message: Part) -> None:
+    around = [(message, 0)]
+    while around:
+        part, depth = around.pop()
+        if depth > _DEEPEST:
+            raise InputError(f"parts within parts, more than {_DEEPEST} deep")
+        around += [(one, depth + 1) for one in part.parts or ()]
+
+
+def _words(turns: Iterable[Turn]) -> set[str]:
+    """The words of a text, those of addresses aside, which one version has and another hides."""
+    text = _ADDRESS.sub(" ", "\n".join(turn.text for turn in turns))
+    return set(_TOKEN.findall(unicodedata.normalize("NFKC", text).casefold()))
+
+
+def _message(part: Part) -> bytes:
+    """A message that is a part; some programs encode it, too."""
+    if (parts := part.parts) is None:
+        return _content(part)
+    raw = b"\n".join(one.as_bytes(policy=_POLICY) for one in parts)
+    return _plain(raw.lstrip(), part)
+
+
+def _content(part: Part) -> bytes:
+    return _plain(part.raw(), part)
+
+
+def _plain(raw: bytes, part: Part) -> bytes:
+    """Bytes as they were before they were encoded to be sent."""
+    sent = re.match(r"\s*([\w-]*)", str(part.get("content-transfer-encoding", "")).lower())
+    encoding = sent[1] if sent else ""
+    if encoding == "quoted-printable":
+        return quopri.decodestring(raw)
+    if encoding == "base64":
+        lines = raw.split(b"\n")
+        # What a program has put before or after it, such as a list's address.
+        others = b"\n".join(line for line in lines if not _BASE64.fullmatch(line.strip()))
+        encoded = b"".join(line.strip() for line in lines if _BASE64.fullmatch(line.strip()))
+        runs = map(_unpadded, re.split(rb"=+", encoded))
+        is_encoded = encoded and len(encoded) % 4 == 0
+        return (
+            b"\n".join(filter(None, (b"".join(runs), others))) if is_encoded or not others else raw
+        )
+    found = _UUENCODED.search(raw) if encoding.removeprefix("x-") in _UU else None
+    return _uudecoded(found[2]) if found else raw
+
+
+def _unpadded(encoded: bytes) -> bytes:
+    whole = encoded[: -1 if len(encoded) % 4 == 1 else None]
+    return binascii.a2b_base64(whole + b"=" * (-len(whole) % 4))
+
+
+def _uudecoded(lines: bytes) -> bytes:
+    # Some programs pad a line beyond the length that it begins with.
+    within = (line[: ((line[0] - 32 & 63) * 4 + 5) // 3 + 1] for line in lines.splitlines())
+    return b"".join(map(binascii.a2b_uu, within))

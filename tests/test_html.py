@@ -1,0 +1,250 @@
+"""The words that a person sees on a page are in its text, apart as they are seen."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slice_os import Corpus, SpanEncoder
+from slice_os.ingest.readers import BadRecord, ReadNote, ReadOptions
+from slice_os.ingest.reading import read_stream
+from slice_os.text.documents import Document
+
+pytest.importorskip("lxml")
+
+
+def read(page: str) -> list[Document | BadRecord]:
+    return list(read_stream("p", "html", io.BytesIO(page.encode()), ReadOptions()))
+
+
+def text(page: str) -> str:
+    (document,) = (one for one in read(page) if isinstance(one, Document))
+    return document.text
+
+
+def hidden(page: str) -> int:
+    counts = [one.counts for one in read(page) if isinstance(one, ReadNote)]
+    return counts[0]["hidden words left out"] if counts else 0
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ("<p>one\ntwo<br>three<br/>\nfour", "one two\nthree\nfour"),
+        ("<p>one<br><br><br><br>two", "one\n\ntwo"),
+        ("<h1>One<br>two</h1><p>three", "One\ntwo\nthree"),
+        ("<pre>\n  one\n\n    two  \n</pre>three", "  one\n\n    two\nthree"),
+        ("<pre>one<br>two\r\nthree</pre>", "one\ntwo\nthree"),
+        ("<textarea>\none\n two</textarea>", "one\ntwo"),
+        ("<p>a <span style='white-space: pre-wrap'>one\ntwo</span>", "a one\ntwo"),
+        ("<xmp><b>one</b>\ntwo</xmp>", "<b>one</b>\ntwo"),
+        ("<listing>one\n two</listing>", "one\n two"),
+    ],
+)
+def test_lines_are_those_that_are_seen(page: str, expected: str) -> None:
+    assert text(page) == expected
+
+
+@pytest.mark.slow
+def test_a_line_break_cuts_no_sentence(tmp_path: Path, encoder: SpanEncoder) -> None:
+    lines = (
+        "This note is about our agreement from last year. Either party may end the\n"
+        "contract without any cause at the end of a month by giving the other\n"
+        "party thirty days written notice, which has to be sent as a letter to the\n"
+        "address that is named in the first paragraph of the agreement."
+    )
+    (page,) = read(f"<p>{lines}</p>".replace("\n", "<br>\n"))
+    assert isinstance(page, Document)
+    assert page.text == lines
+    phrase = "either party may end the contract by giving notice"
+    with Corpus(tmp_path / "store", encoder) as corpus:
+        corpus.add([page, Document("plain", lines)])
+        found = {hit.doc_id: (hit.start, hit.end) for hit in corpus.search(phrase, top_k=2)}
+    assert found["p"] == found["plain"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        ("<table><tr><td>one<td>two<tr><th>three", "one\ntwo\nthree"),
+        ("<ul><li>one<li>two</ul>three", "one\ntwo\nthree"),
+        ("<select><optgroup label=one><option>two<option>three</select>", "one\ntwo\nthree"),
+        ("<label>one</label><label>two</label>three", "one two three"),
+        ("<button>one</button><button>two</button>three", "one two three"),
+        (
+            "one<input value=two><input type=hidden value=no><input placeholder=three>",
+            "one two three",
+        ),
+        ("one<img src=a alt=no>two", "one two"),
+        ("<td><img src=a alt='one two'></td><td>three", "one two\nthree"),
+        ("<a href=a>one</a><a href=b>two</a> <b>th</b>ree", "one two three"),
+        ("<span style='display: inline-block'>one</span><span>two</span>", "one two"),
+        ("<span style='display:block'>one</span><span>two</span>", "one\ntwo"),
+        ("<dl><dt>one<dd>two</dl><center>three</center>", "one\ntwo\nthree"),
+        ("<svg><title>no</title><text>one</text><text>two</text></svg>", "one two"),
+        ("<math><mi>one</mi> <annotation>no</annotation></math>", "one"),
+        ("can\xadcel and can<wbr>cel", "can\xadcel and cancel"),
+        ("(<a href=a>one</a>), <i>two</i>.", "(one), two."),
+    ],
+)
+def test_words_of_neighbours_do_not_stick_together(cells: str, expected: str) -> None:
+    assert text(cells) == expected
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "<p hidden>",
+        "<p style='display:none'>",
+        "<p style='color:red; DISPLAY : none !important'>",
+        "<p style='visibility:hidden'>",
+        "<p style='font-size:0px;line-height:0'>",
+        "<p style='font-size:1px;color:#fff'>",
+        "<p style='opacity:0'>",
+        "<p style='mso-hide:all'>",
+        "<p style='max-height:0px;overflow:hidden'>",
+        "<dialog>",
+    ],
+)
+def test_what_is_hidden_is_no_text_and_counted(start: str) -> None:
+    page = f"<div>seen</div>{start}not <b>seen</b><br></p></dialog><div>too</div>"
+    assert text(page) == "seen\ntoo"
+    assert hidden(page) == 2
+
+
+HIDING_SHEET = """<style>/* .seen { display: none } */
+.preheader, p.tab, #menu { color: red; display: none !important } p.tab.on{display:block}
+@media print { .seen { display: none } } .seen:not(.a){display:none} .seen a{display:none}
+</style>"""
+
+
+@pytest.mark.parametrize(
+    "start", ["<div class='a preheader'>", "<p class=tab>", "<div id=menu>", "<p class='tab off'>"]
+)
+def test_what_a_style_sheet_hides_is_no_text_and_counted(start: str) -> None:
+    page = f"{HIDING_SHEET}<div>seen</div>{start}not <b>seen</b></p></div><div>too</div>"
+    assert text(page) == "seen\ntoo"
+    assert hidden(page) == 2
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        f"{HIDING_SHEET}<p class=seen>seen",
+        f"{HIDING_SHEET}<div class=tab>seen",
+        f"{HIDING_SHEET}<p class='tab on'>seen",
+        f"{HIDING_SHEET}<p class=tab style='display:block'>seen",
+        "<style>body{display:none}</style><p>seen",
+        "<style>.a{display:none} .a{display:block}</style><p class=a>seen",
+        "<style>.a{display:none</style><p>seen",
+        "<body hidden><p>seen</p>",
+        "<body style='visibility:hidden'><p>seen</p>",
+        "<td style='font-size:0'><p style='font-size:14px'>seen</p>",
+        "<div style='visibility:hidden'><p style='visibility:visible'>seen</p></div>",
+        "<p style='opacity:0.5; font-size:0.9em; height:0.5em; overflow:hidden'>seen",
+        "<dialog open>seen</dialog>",
+        "<details><summary>seen</summary></details>",
+        "<p aria-hidden=true>seen",
+    ],
+)
+def test_what_is_shown_within_is_text(shown: str) -> None:
+    assert text(shown) == "seen"
+    assert hidden(shown) == 0
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<script>no</script>",
+        "<style>no {}</style>",
+        "<template><p>no</p></template>",
+        "<noscript><p>no</p></noscript>",
+        "<iframe>no</iframe>",
+        "<video>no</video>",
+        "<!-- no -->",
+        "<![if !mso]>",
+        "<datalist><option>no</datalist>",
+        "<head><title>no</title></head>",
+    ],
+)
+def test_what_is_not_for_people_is_neither(page: str) -> None:
+    assert text(f"{page}<p>seen") == "seen"
+    assert hidden(f"{page}<p>seen") == 0
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ("<p>a <![CDATA[x < y & z > 0]]> b", "a x < y & z > 0 b"),
+        ("<p><![CDATA[<b>one</b>]]></p>", "<b>one</b>"),
+        ("<script>//<![CDATA[\nno < 1\n//]]></script><p>seen", "seen"),
+        ("<p>one <![CDATA[two ]] three", "one"),
+    ],
+)
+def test_plain_sections_of_xml_are_text(page: str, expected: str) -> None:
+    assert text(page) == expected
+
+
+@pytest.mark.parametrize("page", ["", " ", "<!-- a -->", "<!DOCTYPE html>", "<p hidden>a"])
+def test_a_page_without_words_says_so(page: str) -> None:
+    (bad,) = read(page)
+    assert isinstance(bad, BadRecord)
+    assert bad.reason.startswith(("empty", "no text in it"))
+
+
+APART = ["p", "div", "li", "td", "h2", "option", "button", "label", "section", "pre"]
+INLINE = ["b", "i", "span", "em", "font", "u"]
+HIDING = ["hidden", "style='display:none'", "style='visibility:hidden'", "style='font-size:0'"]
+
+
+@st.composite
+def pages(draw: st.DrawFn) -> tuple[str, set[str], set[str]]:
+    """A page, and the words in it that are seen and hidden, each of which is there once."""
+    numbers = count()
+    seen: set[str] = set()
+    unseen: set[str] = set()
+
+    def inside(depth: int, is_hidden: bool) -> Iterator[str]:
+        for _ in range(draw(st.integers(1, 3))):
+            kind = draw(
+                st.sampled_from(
+                    ["word", "word", "br", "cdata", *(["apart", "inline", "hidden"] * (depth > 0))]
+                )
+            )
+            if kind == "br":
+                yield "<br>"
+            elif kind in ("word", "cdata"):
+                word = f"w{next(numbers)}x"
+                (unseen if is_hidden else seen).add(word)
+                yield f" {word} " if kind == "word" else f" <![CDATA[{word}]]> "
+            elif kind == "apart":
+                tag = draw(st.sampled_from(APART))
+                yield f"<{tag}>{''.join(inside(depth - 1, is_hidden)).strip()}</{tag}>"
+            elif kind == "inline":
+                tag = draw(st.sampled_from(INLINE))
+                yield f" <{tag}>{''.join(inside(depth - 1, is_hidden))}</{tag}> "
+            else:
+                how = draw(st.sampled_from(HIDING))
+                yield f"<div {how}>{''.join(inside(depth - 1, True))}</div>"
+
+    page = "".join(inside(4, False))
+    return f"<div>{page}</div>", seen, unseen
+
+
+@given(pages())
+def test_every_word_of_a_page_is_in_its_text_or_counted(
+    made: tuple[str, set[str], set[str]],
+) -> None:
+    page, seen, unseen = made
+    found = re.findall(
+        r"\w+", " ".join(one.text for one in read(page) if isinstance(one, Document))
+    )
+    assert sorted(found) == sorted(seen)
+    assert not seen or hidden(page) == len(unseen)

@@ -1,0 +1,465 @@
+"""Every word of a message is in a text, or a line counts what was left out."""
+
+from __future__ import annotations
+
+import io
+import re
+from base64 import b64encode
+from collections.abc import Callable
+from email.message import Message
+from email.mime.multipart import MIMEMultipart
+from email.mime.nonmultipart import MIMENonMultipart
+from itertools import count
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slice_os.ingest.formats import reader_named
+from slice_os.ingest.readers import BadRecord, PackedFile, ReadNote, ReadOptions
+from slice_os.ingest.reading import read_stream
+from slice_os.text.documents import Document
+
+pytest.importorskip("lxml")
+
+HEAD = b"From: Ann <ann@example.org>\nSubject: Plan\n"
+QUOTED = {"part": "quoted", "from": "(quoted)"}
+
+
+def read(raw: bytes | str, **options: str) -> list[Document | BadRecord]:
+    content = raw.encode() if isinstance(raw, str) else raw
+    return list(read_stream("m", "eml", io.BytesIO(content), ReadOptions(**options)))
+
+
+def mail(rest: bytes | str, **options: str) -> list[Document | BadRecord]:
+    return read(HEAD + (rest.encode() if isinstance(rest, str) else rest), **options)
+
+
+def body(rest: bytes | str, **options: str) -> str:
+    """The text of the message's own document."""
+    (text,) = (text for name, text in texts(mail(rest, **options)).items() if name == "m")
+    return text.removeprefix("Plan\n")
+
+
+def texts(found: list[Document | BadRecord]) -> dict[str, str]:
+    return {one.id: one.text for one in found if isinstance(one, Document)}
+
+
+def parts(kind: str, *inside: str, boundary: str = '"B"', delimiter: str = "B") -> str:
+    head = f"Content-Type: multipart/{kind}; boundary={boundary}\n\n"
+    return head + "".join(f"--{delimiter}\n{one}\n" for one in inside) + f"--{delimiter}--\n"
+
+
+PLAIN = "Content-Type: text/plain; charset=utf-8\n\n"
+HTML = "Content-Type: text/html; charset=utf-8\n\n"
+ATTACHED = 'Content-Type: text/plain\nContent-Disposition: attachment; filename="a.txt"\n\nattached'
+
+
+def within(boundary: str) -> Callable[..., str]:
+    return lambda kind, *inside: parts(kind, *inside, boundary=boundary, delimiter=boundary)
+
+
+@pytest.mark.parametrize(
+    ("rest", "text"),
+    [
+        (
+            parts(
+                "mixed", f"{PLAIN}[banner]", within("C")("alternative", f"{PLAIN}hi", f"{HTML}hi")
+            ),
+            "[banner]\nhi",
+        ),
+        (parts("mixed", f"{HTML}<i>[banner]</i>", f"{PLAIN}hello"), "[banner]\nhello"),
+        (parts("mixed", within("C")("related", f"{HTML}hi"), f"{PLAIN}footer"), "hi\nfooter"),
+        (
+            parts("mixed", within("C")("mixed", f"{PLAIN}a"), within("D")("mixed", f"{HTML}b")),
+            "a\nb",
+        ),
+        (parts("mixed", f"{PLAIN}same words", f"{HTML}<p>same words</p>"), "same words"),
+    ],
+)
+def test_all_texts_of_a_message_are_read(rest: str, text: str) -> None:
+    assert body(rest) == text
+
+
+@pytest.mark.parametrize(
+    ("boundary", "delimiter"),
+    [
+        ("----=_Part_1", "----=_Part_1"),
+        ('"<--- 1 --->"', "<--- 1 --->"),
+        ("<x@y>", "<x@y>"),
+        ('"a b"', "a b"),
+        ('"other"', "B"),
+        ('""', "B"),
+        ("B;", "B"),
+        ("=?utf-8?Q?B?=", "B"),
+    ],
+)
+def test_a_boundary_may_be_odd(boundary: str, delimiter: str) -> None:
+    rest = parts("mixed", f"{PLAIN}one", f"{HTML}<p>two", boundary=boundary, delimiter=delimiter)
+    assert body(rest) == "one\ntwo"
+
+
+def test_parts_without_any_boundary_are_plain_text() -> None:
+    assert body("Content-Type: multipart/mixed\n\nPlease cancel.") == "Please cancel."
+
+
+@pytest.mark.parametrize(
+    ("versions", "text", "left_out"),
+    [
+        (
+            ["See the HTML part, please", "<p>You get money back"],
+            "You get money back\nSee the HTML part, please",
+            0,
+        ),
+        (["one two three", "<p>one two three four"], "one two three four", 0),
+        (["one two three four", "<p>one two three"], "one two three four", 0),
+        (["one two three extra", "<p>one two three four"], "one two three four", 1),
+        (
+            ["one https://a.org/x two", "<p>one <a href='https://a.org/x'>two</a> three"],
+            "one two three",
+            0,
+        ),
+        (["one", ""], "one", 0),
+        ([" \n", "<p>one"], "one", 0),
+    ],
+)
+def test_the_version_that_says_more_is_read(versions: list[str], text: str, left_out: int) -> None:
+    plain, page = versions
+    rest = parts("alternative", f"{PLAIN}{plain}", f"{HTML}{page}")
+    assert body(rest) == text
+    notes = [one.counts for one in mail(rest) if isinstance(one, ReadNote)]
+    assert notes == ([{"words of another version left out": left_out}] if left_out else [])
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        parts(
+            "signed",
+            within("C")("mixed", f"{PLAIN}text", ATTACHED),
+            "Content-Type: application/pgp-signature\n\nx",
+        ),
+        parts("mixed", within("C")("mixed", f"{PLAIN}text", ATTACHED), f"{PLAIN}footer"),
+        parts("alternative", f"{PLAIN}text", within("C")("mixed", f"{HTML}text", ATTACHED)),
+        parts("related", f"{HTML}text", ATTACHED),
+        parts("mixed", ATTACHED, f"{PLAIN}text"),
+    ],
+)
+def test_attachments_are_read_wherever_they_are(rest: str) -> None:
+    found = mail(rest)
+    assert texts(found)["m"].startswith("Plan\ntext")
+    assert texts(found)["m/a.txt"] == "attached"
+    assert not [one for one in found if "without extension" in getattr(one, "kind", "")]
+
+
+def test_messages_within_messages_are_read() -> None:
+    raw = b"Subject: 9\n\ninnermost"
+    for level in range(8, -1, -1):
+        head = f"Subject: {level}\nContent-Type: multipart/mixed; boundary=B{level}\n\n".encode()
+        mark = f"--B{level}".encode()
+        raw = b"%s%s\n\ntext\n%s\nContent-Type: message/rfc822\n\n%s\n%s--" % (
+            head,
+            mark,
+            mark,
+            raw,
+            mark,
+        )
+    found = read(raw)
+    assert [one.text for one in found if isinstance(one, Document)] == [
+        *(f"{level}\ntext" for level in range(9)),
+        "9\ninnermost",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [
+        ("Content-Type: message/rfc822\n\nno header: here it is not", "no header: here it is not"),
+        ("Content-Type: message/rfc822\n\nWhat is this?", "What is this?"),
+        (
+            "Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\n"
+            + b64encode(b"Subject: a\n\nb").decode(),
+            "a\nb",
+        ),
+    ],
+)
+def test_a_message_may_be_none_or_encoded(part: str, text: str) -> None:
+    assert text in texts(mail(parts("mixed", part))).values()
+
+
+def test_reports_and_calendars_are_text() -> None:
+    invitation = (
+        "BEGIN:VCALENDAR\nSUMMARY:Renewal\\, talk\nDESCRIPTION;LANGUAGE=en:We will can\n"
+        ' cel\\nthe plan\nORGANIZER;CN="Bo, Ek":mailto:bo@example.org\nEND:VCALENDAR'
+    )
+    calendar = f"Content-Type: text/calendar\n\n{invitation}"
+    said = "Renewal, talk\nWe will cancel\nthe plan\nBo, Ek"
+    assert body(parts("alternative", f"{PLAIN}Come", calendar)) == f"Come\n{said}"
+    assert body(calendar) == said
+    attached = calendar.replace("\n\n", "\nContent-Disposition: attachment; filename=i.ics\n\n", 1)
+    assert texts(mail(parts("mixed", f"{PLAIN}Come", attached)))["m/i.ics"] == said
+    report = "Content-Type: message/delivery-status\n\nAction: failed\n\nStatus: mailbox is full"
+    assert "mailbox is full" in body(parts("report", f"{PLAIN}Sorry", report))
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("head", ["", "Content-Transfer-Encoding: x-uuencode\n"])
+def test_uuencoded_files_are_read(head: str, line_end: str) -> None:
+    encoded = "begin 644 a.txt\n#86)C\n`\nend\n"
+    found = mail(f"{head}\n{encoded}".replace("\n", line_end))
+    assert "abc" in "".join(texts(found).values())
+
+
+def test_what_a_list_puts_behind_encoded_text_is_read() -> None:
+    encoded = b64encode("Café, please cancel.\n".encode()).decode()
+    rest = f"{PLAIN[:-1]}Content-Transfer-Encoding: base64\n\n{encoded}\n____\nTo leave the list\n"
+    assert body(rest) == "Café, please cancel.\n\n____\nTo leave the list"
+
+
+def test_words_outside_of_the_parts_are_counted() -> None:
+    rest = parts("mixed", f"{PLAIN}text").replace("--B\n", "Lost words\n--B\n") + "and more words\n"
+    notes = [one.reason for one in mail(rest) if isinstance(one, ReadNote)]
+    assert notes == ["words outside of all parts left out: 5"]
+    usual = rest.replace("Lost words", "This is a multi-part message in MIME format.")
+    assert "outside of all parts left out: 3" in "".join(
+        one.reason for one in mail(usual) if isinstance(one, ReadNote)
+    )
+
+
+def test_many_attachments_of_one_name_are_told_apart() -> None:
+    rest = parts("mixed", *([ATTACHED] * 20_000))
+    function = reader_named("eml").load()
+    found = list(function("m", io.BytesIO(HEAD + rest.encode()), ReadOptions()))
+    packed = [one.source for one in found if isinstance(one, PackedFile)]
+    assert packed[:3] == ["m/a.txt", "m/a-2.txt", "m/a-3.txt"]
+    assert len(set(packed)) == 20_000
+    (document,) = (one for one in found if isinstance(one, Document))
+    assert str(document.metadata["attachments"]).endswith("characters in all)")
+
+
+def test_parts_that_are_too_deep_are_told() -> None:
+    (bad,) = read(b"Subject: a\nContent-Type: message/rfc822\n\n" * 200)
+    assert isinstance(bad, BadRecord)
+    assert bad.reason == "parts within parts, more than 100 deep"
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["us-ascii", "iso-8859-1", "iso-8859-2", "cp1250", "x-unknown", "gb2312", "utf-8", None],
+)
+def test_valid_utf_8_goes_before_labels(label: str | None) -> None:
+    text = "“Zażółć gęślą jaźń” — I don’t want it"
+    head = "Content-Type: text/plain" + (f"; charset={label}" if label else "")
+    assert body(f"{head}\n\n{text}") == text
+
+
+@pytest.mark.parametrize(
+    ("label", "encoding", "text"),
+    [
+        ("iso-8859-2", "iso-8859-2", "Zażółć gęślą jaźń"),
+        ("koi8-r", "koi8-r", "Я хочу расторгнуть договор"),
+        ("gb2312", "gb18030", "联通"),
+        ("shift_jis", "cp932", "契約を解除したい"),
+        ("utf-7", "utf-7", "Café, s'il vous plaît"),
+        ("utf-16", "utf-16", "I want to cancel"),
+        ("us-ascii", "iso-2022-jp", "契約を解除したい"),
+        ("utf-8", "cp1252", "the café is closed"),
+    ],
+)
+def test_labels_say_what_utf_8_is_not(label: str, encoding: str, text: str) -> None:
+    head = f"Content-Type: text/plain; charset={label}\nContent-Transfer-Encoding: base64\n\n"
+    assert body(head.encode() + b64encode(text.encode(encoding))) == text
+
+
+@pytest.mark.parametrize(
+    "label", ["", "; charset=us-ascii", "; charset=nonsense", "; charset=utf-8"]
+)
+def test_a_page_in_a_message_may_name_its_encoding_itself(label: str) -> None:
+    page = '<meta charset="iso-8859-2"><p>Zażółć gęślą jaźń'.encode("iso-8859-2")
+    assert body(f"Content-Type: text/html{label}\n\n".encode() + page) == "Zażółć gęślą jaźń"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("koi8-r", "Я хочу расторгнуть договор с первого марта."),
+        ("cp1251", "Я хочу расторгнуть договор с первого марта."),
+        ("iso-8859-2", "Dzień dobry, chciałbym rozwiązać umowę od marca."),
+        ("cp1252", "Ich möchte den Vertrag kündigen, mit freundlichen Grüßen"),
+        ("iso-8859-7", "Καλημέρα, θέλω να ακυρώσω το συμβόλαιο."),
+        ("cp1256", "مرحبا، أريد إلغاء العقد اعتبارا من أول مارس."),
+        ("big5", "您好，我想從三月一日起解除合同。"),
+        ("gb18030", "您好，我想从三月一日起解除合同。"),
+        ("euc-jp", "契約を三月一日から解除したいです。"),
+        ("euc-kr", "안녕하세요, 3월 1일부터 계약을 해지하고 싶습니다."),
+    ],
+)
+@pytest.mark.parametrize("label", ["", "; charset=us-ascii", "; charset=utf-8"])
+def test_letters_show_the_encoding_that_no_label_says(encoding: str, text: str, label: str) -> None:
+    pytest.importorskip("chardet")
+    assert body(f"Content-Type: text/plain{label}\n\n".encode() + text.encode(encoding)) == text
+
+
+def test_letters_that_cannot_be_read_are_counted() -> None:
+    document, note = mail(b"Content-Type: text/plain; charset=euc-jp\n\na\xff\xffb")
+    assert isinstance(document, Document)
+    assert isinstance(note, ReadNote)
+    assert note.counts == {"characters that could not be read": 2}
+
+
+def test_without_a_label_the_given_encoding_counts() -> None:
+    assert (
+        body("Content-Type: text/plain\n\nдоговор".encode("cp1251"), encoding="cp1251") == "договор"
+    )
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "ascii"]
+)
+def test_a_file_may_have_any_unicode_encoding(encoding: str) -> None:
+    letter = "From: Ann <ann@example.org>\r\nSubject: Plan\r\n\r\nI want to cancel.\r\n"
+    assert texts(read(letter.encode(encoding))) == {"m": "Plan\nI want to cancel."}
+    assert texts(read(f"\r\n\r\n{letter}".encode(encoding))) == {"m": "Plan\nI want to cancel."}
+
+
+def authors(rest: str) -> list[tuple[str, object]]:
+    """The first words of the parts of a message's text, and who wrote them."""
+    (document,) = (one for one in mail(rest) if isinstance(one, Document))
+    return [
+        (document.text[one.start : one.end].split("\n")[0], one.fields.get("from"))
+        for one in document.segments[1:]
+    ]
+
+
+LEE = "Bob Lee <bob@example.org>"
+
+
+@pytest.mark.parametrize(
+    "introduction",
+    [
+        f"On Mon, Mar 2, 2026 at 9:14 AM {LEE} wrote:",
+        f"On Mon, Mar 2, 2026 at 9:14 AM {LEE}\nwrote:",
+        f"On 2 Mar 2026, at 09:14, {LEE} wrote:",
+        f"{LEE} wrote:",
+        f"Am 02.03.2026 um 09:14 schrieb {LEE}:",
+        f"Le lun. 2 mars 2026 à 09:14, {LEE} a écrit :",
+        f"El 2/3/26 a las 9:14, {LEE} escribió:",
+        f"Op 2 mrt. 2026 om 09:14 schreef {LEE}:",
+    ],
+)
+def test_what_is_answered_is_of_who_wrote_it(introduction: str) -> None:
+    found = authors(f"\nYes.\n\n{introduction}\n\n> Do you agree?\n> We do.\n\nI do.\n")
+    assert found == [("Yes.", None), (introduction.split("\n")[0], LEE), ("I do.", None)]
+
+
+@pytest.mark.parametrize(
+    ("names", "rule"),
+    [
+        (("From", "Sent", "To", "Subject"), ""),
+        (("*From:*", "*Sent:*", "*To:*", "*Subject:*"), ""),
+        (("From", "Sent", "To", "Subject"), "-----Original Message-----\n"),
+        (("From", "Date", "Subject", "To"), "---------- Forwarded message ---------\n"),
+        (("Von", "Gesendet", "An", "Betreff"), ""),
+        (("De", "Envoyé", "À", "Objet"), "________________________________\n"),
+    ],
+)
+def test_what_follows_a_header_is_of_its_sender(names: tuple[str, ...], rule: str) -> None:
+    values = (LEE, "Monday, March 2, 2026 9:14", "Ann", "Plan")
+    header = "\n".join(
+        f"{name if name.endswith('*') else f'{name}:'} {value}"
+        for name, value in zip(names, values, strict=True)
+    )
+    found = authors(f"\nYes.\n\n{rule}{header}\n\nDo you agree?\n")
+    assert found[0] == ("Yes.", None)
+    assert found[-1][1] == LEE
+    assert {author for _, author in found[1:]} <= {LEE, "(quoted)"}
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "\nFrom: London\nTo: Paris\nDate: 3 March\n\nSee you.\n",
+        "\nAs Shakespeare wrote:\nTo be or not to be.\n",
+        "\nOn Monday I wrote:\nthe plan\n",
+        "\nNote: this is -- very -- new\n",
+    ],
+)
+def test_own_words_are_the_senders(rest: str) -> None:
+    assert {author for _, author in authors(rest)} == {None}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<p>Yes.<blockquote type=cite>Do you agree?</blockquote><p>I do.",
+        "<p>Yes.<div class='gmail_quote'>Do you agree?</div><p>I do.",
+        "<p>Yes.<div class='yahoo_quoted'><div>Do you agree?</div></div><p>I do.",
+    ],
+)
+def test_pages_mark_what_they_quote(page: str) -> None:
+    expected = [("Yes.", None), ("Do you agree?", "(quoted)"), ("I do.", None)]
+    assert authors(f"{HTML}{page}") == expected
+
+
+def test_quoted_lines_stay_as_they_are() -> None:
+    (document,) = mail("\nI agree.\n\n> Either party may end the contract.\n")
+    assert isinstance(document, Document)
+    assert document.text == "Plan\nI agree.\n\n> Either party may end the contract."
+    assert [dict(one.fields) for one in document.segments] == [{}, {}, QUOTED]
+
+
+@st.composite
+def trees(draw: st.DrawFn, depth: int = 3) -> tuple[Message, frozenset[str]]:
+    """A message of parts, and the words in it, each of which is there once."""
+    number = draw(st.shared(st.builds(count), key="numbers"))
+    kinds = ["plain", "html", "calendar", "attached", "image"]
+    kind = draw(st.sampled_from(kinds + (["mixed", "alternative", "message"] if depth else [])))
+    if kind in ("mixed", "alternative"):
+        inside = draw(st.lists(trees(depth=depth - 1), min_size=1, max_size=3))
+        whole = MIMEMultipart(
+            draw(st.sampled_from(["mixed", "related", "x"])) if kind == "mixed" else kind
+        )
+        for part, _ in inside:
+            whole.attach(part)
+        return whole, frozenset().union(*(found for _, found in inside))
+    if kind == "message":
+        message, found = draw(trees(depth=depth - 1))
+        message["Subject"] = subject = f"w{next(number)}x"
+        part = MIMENonMultipart("message", "rfc822")
+        part.set_payload([message])
+        return part, found | {subject}
+    found = frozenset(f"w{next(number)}x" for _ in range(draw(st.integers(1, 4))))
+    text = " ".join(sorted(found))
+    if kind == "image":
+        return leaf("image", "png", "x"), frozenset()
+    if kind == "calendar":
+        return leaf("text", "calendar", f"BEGIN:VCALENDAR\nSUMMARY:{text}"), found
+    part = leaf("text", "html" if kind == "html" else "plain", text)
+    if kind == "attached":
+        part.add_header(
+            "Content-Disposition",
+            "attachment",
+            filename=draw(st.sampled_from(["a.txt", "b", "c.log"])),
+        )
+    return part, found
+
+
+def leaf(main: str, sub: str, text: str) -> Message:
+    part = MIMENonMultipart(main, sub)
+    part.set_payload(text)
+    return part
+
+
+@given(trees())
+def test_every_word_of_a_message_is_in_a_text_or_counted(
+    made: tuple[Message, frozenset[str]],
+) -> None:
+    message, expected = made
+    message["From"] = "ann@example.org"
+    found = read(message.as_bytes())
+    assert not [one for one in found if type(one) is BadRecord]
+    there = re.findall(r"w\d+x", "\n".join(texts(found).values()))
+    counted = sum(sum(one.counts.values()) for one in found if isinstance(one, ReadNote))
+    assert len(there) == len(set(there))
+    assert set(there) <= expected
+    assert len(expected - set(there)) == counted
