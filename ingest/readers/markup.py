@@ -60,7 +60,8 @@ _FONT_SIZE = re.compile(
 _BLOCK_STYLE = re.compile(r"(?:^|;)\s*display\s*:\s*(?:block|flex|grid|list-item|table)", re.I)
 _APART_STYLE = re.compile(r"(?:^|;)\s*display\s*:\s*inline-|(?:^|;)\s*float\s*:\s*[lr]", re.I)
 _LINES_STYLE = re.compile(r"white-space\s*:\s*(?:pre|break-spaces)", re.I)
-_SPACE = re.compile(r"[ \t\r\n\f]+")
+# The attributes that decide whether and how an element is shown.
+_SHOWING = ("class", "hidden", "id", "open", "style")
 _BLANK = re.compile(r"\n{3,}")
 _WORDLESS = frozenset("checkbox color file hidden image password radio range".split())  # noqa: SIM905
 _QUOTES = re.compile(r"\b(?:gmail_quote|yahoo_quoted|protonmail_quote|tutanota_quote)\b")
@@ -167,6 +168,8 @@ class _Paragraphs:
         self._of_mail = of_mail
         self._open = [_Element()]
         self._styles = Styles()
+        # Most elements of a page are like others.
+        self._known: dict[object, _Element] = {}
         self._sheet: list[str] | None = None
         self._ended = ""
 
@@ -177,7 +180,11 @@ class _Paragraphs:
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """An element begins."""
-        element = _within(self._open[-1], tag, attributes, self._of_mail, self._styles)
+        said = tuple(map(attributes.get, _SHOWING))
+        element = self._known.get((self._open[-1], tag, said))
+        if element is None:
+            element = _within(self._open[-1], tag, attributes, self._of_mail, self._styles)
+            self._known[self._open[-1], tag, said] = element
         if element.is_block:
             self._end_paragraph()
         elif element.is_apart or (tag == self._ended and tag in _ENTRIES):
@@ -203,6 +210,7 @@ class _Paragraphs:
         if self._sheet is not None:
             self._styles.add("".join(self._sheet))
             self._sheet = None
+            self._known.clear()
         self._ended = tag
         if self.depth:
             self._open.pop()
@@ -215,7 +223,7 @@ class _Paragraphs:
             self._sheet.append(text)
         elif not any(element[:4]):
             kept = text.replace("\r\n", "\n").replace("\r", "\n")
-            self._words.append(kept if element.keeps_lines else _SPACE.sub(" ", text))
+            self._words.append(kept if element.keeps_lines else kept.replace("\n", " "))
         elif not element.is_unseen and (words := text.split()):
             self._counts[HIDDEN] += len(words)
 
