@@ -174,6 +174,7 @@ def read_json(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
         yield decoded
         return
     text, _ = decoded
+    value: object = None
     try:
         value = _json_value(text.removeprefix(BOM))
         if isinstance(value, list) and options.group_by is None:
@@ -189,7 +190,7 @@ def read_json(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
         if not isinstance(value, list):
             raise InputError(f"a JSON {type(value).__name__}; give an object or a list of objects")
     except (InputError, UnicodeEncodeError) as error:
-        if _is_json_lines(text):
+        if value is None and _is_json_lines(text):
             yield from read_jsonl(source, BytesIO(text.encode()), options)
             yield ReadNote(source, None, _JSON_LINES, "", {"files of JSON lines": 1})
             return

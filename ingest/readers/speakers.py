@@ -70,6 +70,9 @@ class _Label(NamedTuple):
     words: int
 
 
+_NOBODY = _Label(None, None, 0, 0)
+
+
 def read_text(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
     """Yield one document with the file's exact text, byte order mark and line ends included.
 
@@ -132,7 +135,8 @@ def name_speakers(turns: Sequence[Turn]) -> Iterator[Turn]:
     """Take the names at the beginning of cues as their speakers, if they are names.
 
     A cue without a name continues the words of the speaker before. One that begins with a colon
-    behind anything else has no speaker, since nobody knows who says it.
+    behind anything else has no speaker, since nobody knows who says it. A name without words of its
+    own is left in the text.
     """
     labels = _speakers([_label(turn.text) for turn in turns])
     few = sum(map(bool, labels)) < _LEAST_NAMED * len(turns)
@@ -140,10 +144,11 @@ def name_speakers(turns: Sequence[Turn]) -> Iterator[Turn]:
         yield from turns
         return
     speaker = None
-    for turn, found in zip(turns, labels, strict=True):
+    for turn, found, after in zip(turns, labels, [*labels[1:], _NOBODY], strict=True):
         if found is not None:
             speaker = found.speaker
-            turn = replace(turn, text=turn.text[: found.name] + turn.text[found.words :])
+            if after is None or turn.text[found.words :].strip():
+                turn = replace(turn, text=turn.text[: found.name] + turn.text[found.words :])
         yield replace(turn, speaker=speaker)
 
 
