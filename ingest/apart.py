@@ -18,7 +18,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict
-from typing import IO, Any, cast
+from importlib import import_module
+from typing import IO, Any, TypeAlias, cast
 
 from slice_os.errors import InputError
 from slice_os.ingest.formats import reader_named
@@ -32,13 +33,18 @@ from slice_os.ingest.readers.reader import (
     read_whole,
 )
 from slice_os.text.documents import Document, Segment
+from slice_os.threads import checkpoint
+
+Head: TypeAlias = dict[str, Any]
+Answer: TypeAlias = tuple[Head, bytes]
 
 SECONDS, SECONDS_PER_MIB = 30, 20
 """Processor time for a file."""
 MEMORY, MEMORY_PER_BYTE = 2 << 30, 8
 """Bytes of address space for a file."""
 
-_IDLE_SECONDS = 10
+_IDLE_SECONDS, _STEP_SECONDS = 10, 0.1
+_READ = "slice_os.ingest.apart:read_here"
 _FULL = 3
 _LENGTHS = struct.Struct("<QQ")
 _SERVE = "import sys; sys.path[:] = sys.argv[1:]; from slice_os.ingest.apart import serve; serve()"
@@ -61,32 +67,49 @@ def read_apart(
     """
     try:
         content = read_whole(stream)
+        request = {"format": format_name, "source": source, "options": asdict(options)}
+        seconds = SECONDS + SECONDS_PER_MIB * len(content) // (1 << 20)
+        memory = MEMORY + MEMORY_PER_BYTE * len(content)
+        for answer in run_apart(_READ, request, content, seconds, memory):
+            yield _received(*answer)
     except InputError as error:
         yield bad_record(source, None, str(error), "")
-        return
-    seconds = SECONDS + SECONDS_PER_MIB * len(content) // (1 << 20)
-    request = {
-        "format": format_name,
-        "source": source,
-        "options": asdict(options),
-        "seconds": seconds,
-        "memory": MEMORY + MEMORY_PER_BYTE * len(content),
-    }
-    process = _idle.pop() if _idle else _started()
+
+
+def run_apart(
+    function: str, request: Head, content: bytes, seconds: int, memory: int
+) -> Iterator[Answer]:
+    """What a function answers to a request and a file, in another process.
+
+    Args:
+        function: ``MODULE:NAME`` of one that takes request and content, and yields answers.
+        request: what JSON can hold.
+        content: of the file.
+        seconds: of processor time.
+        memory: bytes of address space.
+
+    There are checkpoints until the first answer. Raises an `InputError` that says why if the
+    process ends.
+    """
+    asked = {**request, "function": function, "seconds": seconds, "memory": memory}
+    try:
+        process = _idle.pop()
+    except IndexError:
+        process = _started()
     ended = False
     try:
-        answers = _answers(process, request, content)
+        answers = _answers(process, asked, content)
         first = next(answers, None)
         if first is None and process.wait() == 0:  # it had waited too long for a file
             process = _started()
-            answers = _answers(process, request, content)
+            answers = _answers(process, asked, content)
             first = next(answers, None)
         while first is not None and "end" not in first[0]:
-            yield _received(*first)
+            yield first
             first = next(answers, None)
         ended = first is not None
         if not ended:
-            yield bad_record(source, None, _why(process.wait(), seconds), "")
+            raise InputError(_why(process.wait(), seconds))
     finally:
         if ended:
             _idle.append(process)
@@ -96,7 +119,7 @@ def read_apart(
 
 
 def serve() -> None:
-    """Read the files that come on standard input, until none comes for some seconds."""
+    """Answer the requests that come on standard input, until none comes for some seconds."""
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what libraries print
     while select.select([source], [], [], _IDLE_SECONDS)[0]:
@@ -104,16 +127,23 @@ def serve() -> None:
             return
         request, content = found
         _limit(request["seconds"], request["memory"])
-        chosen = request["options"]
-        fields = chosen["metadata_fields"]
-        chosen["metadata_fields"] = None if fields is None else tuple(fields)
-        read = reader_named(request["format"]).load()
+        module, _, name = request["function"].partition(":")
         try:
-            for one in read(request["source"], io.BytesIO(content), ReadOptions(**chosen)):
-                _send(sink, *_sent(one))
+            for answer in getattr(import_module(module), name)(request, content):
+                _send(sink, *answer)
         except MemoryError:
             os._exit(_FULL)
         _send(sink, {"end": True})
+
+
+def read_here(request: Head, content: bytes) -> Iterator[Answer]:
+    """What the reader of a format finds in a file."""
+    chosen = request["options"]
+    fields = chosen["metadata_fields"]
+    chosen["metadata_fields"] = None if fields is None else tuple(fields)
+    read = reader_named(request["format"]).load()
+    for one in read(request["source"], io.BytesIO(content), ReadOptions(**chosen)):
+        yield _sent(one)
 
 
 def _started() -> subprocess.Popen[bytes]:
@@ -125,18 +155,18 @@ def _started() -> subprocess.Popen[bytes]:
     )
 
 
-def _answers(
-    process: subprocess.Popen[bytes], request: dict[str, Any], content: bytes
-) -> Iterator[tuple[dict[str, Any], bytes]]:
+def _answers(process: subprocess.Popen[bytes], request: Head, content: bytes) -> Iterator[Answer]:
     """What the process answers to a request; it stops early if the process ends."""
     sink, source = cast(IO[bytes], process.stdin), cast(IO[bytes], process.stdout)
     with suppress(BrokenPipeError):
         _send(sink, request, content)
+        while not select.select([source], [], [], _STEP_SECONDS)[0]:
+            checkpoint()
         while (found := _frame(source)) is not None:
             yield found
 
 
-def _send(sink: IO[bytes], head: dict[str, Any], content: bytes = b"") -> None:
+def _send(sink: IO[bytes], head: Head, content: bytes = b"") -> None:
     packed = json.dumps(head).encode()  # orjson would refuse lone surrogates
     sink.write(_LENGTHS.pack(len(packed), len(content)))
     sink.write(packed)
@@ -144,7 +174,7 @@ def _send(sink: IO[bytes], head: dict[str, Any], content: bytes = b"") -> None:
     sink.flush()
 
 
-def _frame(source: IO[bytes]) -> tuple[dict[str, Any], bytes] | None:
+def _frame(source: IO[bytes]) -> Answer | None:
     """The next request or answer; None at the end."""
     lengths = source.read(_LENGTHS.size)
     if len(lengths) < _LENGTHS.size:
@@ -154,13 +184,13 @@ def _frame(source: IO[bytes]) -> tuple[dict[str, Any], bytes] | None:
     return (json.loads(packed), content) if len(content) == rest and len(packed) == size else None
 
 
-def _sent(one: Document | BadRecord | PackedFile) -> tuple[dict[str, Any], bytes]:
+def _sent(one: Document | BadRecord | PackedFile) -> Answer:
     if isinstance(one, PackedFile):
         return {"packed": [one.source, one.path, one.format, one.otherwise]}, one.stream.read()
     return {type(one).__name__: asdict(one)}, b""
 
 
-def _received(head: dict[str, Any], content: bytes) -> Document | BadRecord | PackedFile:
+def _received(head: Head, content: bytes) -> Document | BadRecord | PackedFile:
     ((kind, value),) = head.items()
     if kind == "packed":
         source, path, *formats = value

@@ -19,6 +19,7 @@ from slice_os.ingest.readers import BadRecord, PackedFile, ReadOptions
 from slice_os.ingest.readers.archives import DAMAGED, Unpacked, damaged
 from slice_os.ingest.readers.decoding import peek
 from slice_os.ingest.readers.reader import (
+    TOO_DEEP,
     DocumentStream,
     bad_record,
     extension_of,
@@ -147,6 +148,8 @@ def _found(
         yield from read(source, stream, options)
     except OSError:
         raise
+    except RecursionError:
+        yield bad_record(source, None, TOO_DEEP, "")
     except Exception as error:
         yield bad_record(source, None, f"the reader failed: {type(error).__name__}: {error}", "")
 

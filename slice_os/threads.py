@@ -1,4 +1,4 @@
-"""CPU threads: how many to use, and how to keep BLAS threads out of the way of ours."""
+"""CPU threads: how many to use, where long work may be ended, and BLAS threads kept away."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from threading import Lock
 from typing import TypeVar
@@ -18,6 +19,14 @@ R = TypeVar("R")
 
 _held = Lock()
 
+CHECKPOINT: ContextVar[Callable[[], None]] = ContextVar("slice_os_checkpoint", default=lambda: None)
+"""What long work calls between its steps; what it raises ends the work."""
+
+
+def checkpoint() -> None:
+    """Call what this context has for the steps of long work."""
+    CHECKPOINT.get()()
+
 
 def usable_cores() -> int:
     """Cores that this process may run on."""
@@ -26,13 +35,31 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let a change that has begun come to its end, whatever checkpoints say."""
+    before = CHECKPOINT.set(lambda: None)
+    try:
+        yield
+    finally:
+        CHECKPOINT.reset(before)
+
+
 def on_all_cores(work: Callable[[T], R], parts: Iterable[T]) -> list[R]:
-    """The results of work on parts, in order; a single part needs no other thread."""
-    parts = list(parts)
+    """The results of work on parts, in order; a single part needs no other thread.
+
+    There is a checkpoint before each part.
+    """
+    parts, check = list(parts), CHECKPOINT.get()
+
+    def step(part: T) -> R:
+        check()
+        return work(part)
+
     if len(parts) < 2:
-        return list(map(work, parts))
+        return list(map(step, parts))
     with ThreadPoolExecutor(usable_cores()) as executor:
-        return list(executor.map(work, parts))
+        return list(executor.map(step, parts))
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from slice_os import Context, Corpus, Document, Hit, Hits, InputError, SpanEncoder, write_hits
 from slice_os.hits.labelled import labelled_rows
-from slice_os.tables.spreadsheets import write_xlsx
+from slice_os.tables.spreadsheets import read_csv, write_csv, write_xlsx
 from slice_os.tables.table import collected
 from slice_os.text.documents import Extent
 
@@ -227,11 +227,29 @@ class TestFiles:
         with path.open(encoding="utf-8", newline="") as stream:
             rows = list(csv.DictReader(stream))
         assert [row["text"] for row in rows] == [
-            *(f"'{text}" for text in HOSTILE[:7]), *HOSTILE[7:-1], f"'{HOSTILE[-1]}"
+            *(f"'{text}" for text in HOSTILE[:4]), "'\t'=1", "'\r'=1", "'＝1",
+            *HOSTILE[7:-1], f"'{HOSTILE[-1]}",
         ]  # fmt: skip
         assert {row["cosine"] for row in rows} == {"-0.5"}
         assert rows[0]["metadata.vip"] == "true"
         assert rows[0]["bm25"] == ""
+
+    @given(text=st.text(st.sampled_from("=+-@＝;,\t\r\n\"' ax|"), max_size=12))
+    def test_csv_holds_no_formula_whichever_separator_is_expected(
+        self, text: str, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        path = tmp_path_factory.mktemp("csv") / "cells.csv"
+        write_csv(collected([{"a": text, "b": "b", "c": text}], ()), path)
+        written = path.read_bytes().decode()
+        ((_, row),) = read_csv(path)
+        assert row == {name: cell for name, cell in (("a", text), ("b", "b"), ("c", text)) if cell}
+        for separator in ";\t\r\n":
+            # Quotation marks within a cell begin no quoted one there.
+            for cell in written.split(separator):
+                began = cell.lstrip('\r\n"')
+                assert not re.match("['\"]*[=+@＝-]", began) or began[0] == "'"
+        if re.search('[;,\t\r\n"]', text):
+            assert '"' in written.splitlines()[1]
 
     def test_xlsx_holds_no_formula(self, tmp_path: Path) -> None:
         path = tmp_path / "hits.xlsx"

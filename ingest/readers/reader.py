@@ -28,6 +28,8 @@ NO_MEMORY = "needs more memory than a file may take"
 _OBJECT = re.compile(r"(?:file )?'?<[\w.]+ object at 0x[0-9a-f]+>'?")
 UNREADABLE = "characters that could not be read"
 """What is counted of text with bytes that are wrong in its encoding."""
+TOO_DEEP = "nested too deeply to be read"
+"""The reason of a file that is."""
 
 _LONGEST_RECORD = 10_000
 BOM = "\ufeff"
@@ -274,6 +276,8 @@ def extracted(
         yield bad_record(source, None, str(error), "")
     except MemoryError:
         yield bad_record(source, None, NO_MEMORY, "")
+    except RecursionError:
+        yield bad_record(source, None, TOO_DEEP, "")
     except Exception as error:  # libraries raise what they like on a damaged file
         why = _OBJECT.sub("file", " ".join(str(error).split())) or type(error).__name__
         yield bad_record(source, None, f"damaged, or of another format: {why:.200}", "")

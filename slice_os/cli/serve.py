@@ -79,6 +79,7 @@ def serve(
 
     try:
         from slice_os.service.app import run_service
+        from slice_os.service.asgi.access import opened_to
     except ModuleNotFoundError as error:
         if error.name not in ("fastapi", "uvicorn", "prometheus_client"):
             raise
@@ -99,6 +100,8 @@ def serve(
     def started(address: str) -> None:
         told = f"serving {', '.join(served)} at {address}; topics and labels are in {kept}"
         click.echo(told, err=True)
+        if warning := opened_to(service):
+            click.echo(warning, err=True)
         if opens:
             click.launch(address)
 

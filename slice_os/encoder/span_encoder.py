@@ -17,6 +17,7 @@ from slice_os.encoder.token_model import Job, TokenModel, load_model, read_proje
 from slice_os.errors import InputError
 from slice_os.text.documents import check_text
 from slice_os.text.words import touched_words
+from slice_os.threads import checkpoint
 
 POOL_PIECES = 8_192
 _RECENT_PIECES = 1_024
@@ -159,7 +160,10 @@ class SpanEncoder:
             raise InputError(f"phrases {phrases!r}: give a list of strings")
         for phrase in phrases:
             check_text(phrase, where=f"phrase {phrase!r}")
-        aligned = [self.align(phrase) for phrase in phrases]
+        aligned = []
+        for phrase in phrases:
+            checkpoint()
+            aligned.append(self.align(phrase))
         for text in aligned:
             if not len(text.words):
                 raise InputError(f"the phrase {text.text!r} has no word to search for")
@@ -170,9 +174,6 @@ class SpanEncoder:
             encoded = iter(kept)
             self.recent = dict(zip(phrases, zip(aligned, kept, strict=True), strict=True))
         return self._units([vectors.mean(axis=0) for vectors in encoded])
-
-    def pause(self) -> None:
-        """Called before each batch; what it raises ends the encoding."""
 
     def _units(self, means: Sequence[FloatArray]) -> FloatArray:
         """``(n, dimension)`` unit vectors."""
@@ -199,7 +200,7 @@ class SpanEncoder:
 
         def wait() -> list[FloatArray]:
             for future in futures:
-                self.pause()
+                checkpoint()
                 future.result()
             return results
 

@@ -14,7 +14,7 @@ from datetime import date
 from difflib import get_close_matches
 from math import isfinite
 from operator import ge, gt, le, lt
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import orjson
 
@@ -27,6 +27,7 @@ from slice_os.query.filter_values import (
     text_within,
 )
 from slice_os.text.documents import Scalar, check_text, field_text
+from slice_os.threads import checkpoint
 
 Operator: TypeAlias = Literal["eq", "ne", "lt", "lte", "gt", "gte"]
 Value: TypeAlias = Scalar | date
@@ -48,6 +49,8 @@ DATE = "date"
 _READ_AS_DATES = "ingest again with --date-field {} if these are dates"
 _OPERATORS = (*SYMBOLS, IN)
 _LISTED = 10
+MOST_CONDITIONS, MOST_VALUES = 100, 1_000
+"""Of a filter that others write: in requests and topics."""
 _FOLD = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
 logger = logging.getLogger("slice_os")
@@ -138,6 +141,21 @@ def parse_where(where: Mapping[str, Allowed] | Iterable[Condition] | None) -> tu
     )
 
 
+def check_size(where: Mapping[str, Any]) -> None:
+    """Refuse a filter with more than `MOST_CONDITIONS` or `MOST_VALUES`, by an InputError."""
+    allowed = [
+        one
+        for given in where.values()
+        for one in (given.values() if isinstance(given, Mapping) else (given,))
+    ]
+    values = sum(len(one) if isinstance(one, (list, tuple)) else 1 for one in allowed)
+    if len(allowed) > MOST_CONDITIONS or values > MOST_VALUES:
+        raise InputError(
+            f"filter: {len(allowed):,} conditions with {values:,} values; give "
+            f"{MOST_CONDITIONS} with {MOST_VALUES:,} at most"
+        )
+
+
 def matcher(condition: Condition) -> Callable[[str], bool]:
     """A test whether a value, as text, meets a condition; for ``ne``, whether to exclude it."""
     if condition.ordering:
@@ -155,6 +173,7 @@ def missing(condition: Condition, found: Iterable[str]) -> tuple[str, ...]:
     folded = set(map(_folded, texts))
 
     def occurs(value: str) -> bool:
+        checkpoint()
         day = parse_time_span(value)
         return not folded.isdisjoint(map(_folded, _spellings(value))) or (
             day is not None and any(text_within(text, day) for text in texts)

@@ -15,6 +15,7 @@ from slice_os.query.query import Query
 from slice_os.search.refinement import prepare
 from slice_os.search.run import likelier, mine, nearest_span
 from slice_os.stores.protocol import Store
+from slice_os.threads import checkpoint
 from slice_os.verifier.claims import Verifier
 
 WITH, WITHOUT, COUNTS = LISTINGS = ("with", "without", "counts")
@@ -128,6 +129,7 @@ def list_documents(
         if listing == WITH and counts[hit.doc_id] == 1:
             yield DocumentHits(hit.doc_id)
     for doc_id in doc_ids if listing != WITH else ():
+        checkpoint()
         count = counts[doc_id]
         near = nearest(doc_id) if nearest and not count else None
         if filtered and not count and near is None:

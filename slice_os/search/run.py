@@ -37,6 +37,7 @@ from slice_os.stores.candidates import (
     best_columns,
 )
 from slice_os.stores.protocol import FusingStore, ScoringStore, Store
+from slice_os.threads import checkpoint
 
 # Where hits can be lost, so many times more passages than hits are searched for.
 _MORE = 4
@@ -240,6 +241,7 @@ def hits_in(best: BestPassages, query: Query, options: SearchOptions) -> FoundHi
     fusion = linear_fusion(options.fusion)
     hits: list[Hit] = []
     for found in best.passages:
+        checkpoint()
         hits += HitBuilder(found.passage, query).hits(
             found.row,
             bm25=found.bm25,
@@ -260,6 +262,7 @@ def all_hits(candidates: ScoredCandidates, query: Query, threshold: float) -> It
     scores = fused(candidates, convex)
     loaded = candidates.load(candidates.keys)
     for column, key in enumerate(candidates.keys):
+        checkpoint()
         passage = loaded.get(key)
         if passage is None:
             continue

@@ -16,6 +16,7 @@ from slice_os.search.refinement import arranged, prepare
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.candidates import StoredPassage
 from slice_os.text.documents import Document
+from slice_os.threads import checkpoint
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -54,6 +55,7 @@ def scan(
 def part_hits(part: DocumentPart, query: Query, threshold: float) -> Iterator[Hit]:
     """Every hit in a part of a document, by passage, phrase and position, without the filter."""
     for passage in part.passages:
+        checkpoint()
         text = part.document.text[passage.start : passage.end]
         whole = replace(passage, metadata={**part.document.metadata, **passage.metadata})
         builder = HitBuilder(StoredPassage(part.document.id, text, whole), query)

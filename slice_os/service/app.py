@@ -23,7 +23,8 @@ from slice_os.service.asgi import metrics, tracing
 from slice_os.service.asgi.access import DESCRIBED, Guarded, check_reach
 from slice_os.service.asgi.headers import PromptProtocol
 from slice_os.service.asgi.problems import ERRORS, answer_errors, describe_errors
-from slice_os.service.asgi.request_frame import Paced, RequestFrame, WholeRequests
+from slice_os.service.asgi.request_frame import Paced, RequestFrame
+from slice_os.service.asgi.whole_requests import WholeRequests
 from slice_os.service.asgi.work import WorkPool, share_memory
 from slice_os.service.resources import (
     counts,
@@ -113,7 +114,6 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     app.add_middleware(WholeRequests, limits=settings.limits)
     app.add_middleware(
         Guarded,
-        settings=settings,
         keys=services.keys,
         routes=app.state.routes,
         open_routes=health.router.routes,

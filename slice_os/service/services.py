@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from threading import Lock
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
@@ -15,64 +14,23 @@ from slice_os.corpus import Corpus
 from slice_os.encoder.model_folder import ModelCard, made_by
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import SliceError
-from slice_os.query.options import HitOptions
 from slice_os.service.asgi.keys import read_keys
 from slice_os.service.asgi.problems import Problem
-from slice_os.service.asgi.steps import check_stopped
 from slice_os.service.asgi.work import WorkPool
 from slice_os.service.known_hits import Key, KnownHits
 from slice_os.service.settings import ServiceSettings
 from slice_os.stores.current import Current
-from slice_os.stores.protocol import ServerStore
 from slice_os.stores.registry import open_store
+from slice_os.threads import checkpoint
 from slice_os.topics.folder import TopicsFolder
 from slice_os.topics.journal import LabelJournal
 from slice_os.topics.labels import Label, known_to
 from slice_os.topics.sampling import Sample
 from slice_os.topics.work import Work
-from slice_os.verifier.claims import Claim, Verdict, Verdicts, Verifier, begun
-from slice_os.verifier.registry import chosen_verifier, find_verifier
-
-Options = TypeVar("Options", bound=HitOptions)
+from slice_os.verifier.registry import chosen_verifier
 
 # Seconds after which a request that waits to write checks whether it should stop.
 _CHECK_SECONDS = 0.1
-
-
-class StoppableEncoder(SpanEncoder):
-    """An encoder that stops between its batches if nobody waits for them."""
-
-    def pause(self) -> None:
-        """Stop if the work should."""
-        check_stopped()
-
-
-class StoppableVerifier:
-    """A verifier that stops between its batches if nobody waits for them."""
-
-    def __init__(self, verifier: Verifier) -> None:
-        self._verifier = verifier
-
-    @property
-    def language(self) -> str | None:
-        """The language of the claims that it gets; None for any."""
-        return getattr(self._verifier, "language", None)
-
-    def check(self, claims: Sequence[Claim]) -> Sequence[Verdict]:
-        """Verdicts, unless the work should stop; see `Verifier.check`."""
-        return self.begin(claims)()
-
-    def begin(self, claims: Sequence[Claim]) -> Verdicts:
-        """Verdicts, when called, unless the work should stop; see `begun`."""
-        check_stopped()
-        return begun(self._verifier, claims)
-
-
-def stoppable(options: Options, encoder: SpanEncoder) -> Options:
-    """The options; the verifier that they name stops between its batches."""
-    if options.verify is False or not isinstance(options.verifier, str):
-        return options
-    return replace(options, verifier=StoppableVerifier(find_verifier(options.verifier, encoder)))
 
 
 class Encoders:
@@ -81,9 +39,9 @@ class Encoders:
     def __init__(self, model: str | None = None) -> None:
         self._model = model
         self._loading = Lock()
-        self._loaded: dict[str, StoppableEncoder] = {}
+        self._loaded: dict[str, SpanEncoder] = {}
 
-    def of(self, card: ModelCard, location: str) -> StoppableEncoder:
+    def of(self, card: ModelCard, location: str) -> SpanEncoder:
         """The encoder that made a store.
 
         Raises a `StoreError` if it is neither the given one nor a bundled one.
@@ -91,14 +49,14 @@ class Encoders:
         with self._loading:
             if card.encoder_id not in self._loaded:
                 folder = made_by(card, location, self._model)
-                self._loaded[card.encoder_id] = StoppableEncoder(folder)
+                self._loaded[card.encoder_id] = SpanEncoder(folder)
             return self._loaded[card.encoder_id]
 
-    def default(self) -> StoppableEncoder:
+    def default(self) -> SpanEncoder:
         """The first encoder that a store needed, or else the given or the bundled one."""
         with self._loading:
             if not self._loaded:
-                encoder = StoppableEncoder(self._model)
+                encoder = SpanEncoder(self._model)
                 self._loaded[encoder.card.encoder_id] = encoder
             return next(iter(self._loaded.values()))
 
@@ -141,7 +99,7 @@ class ServedStores:
         """
         lock = self._writers[self._chosen(name)]
         while not lock.acquire(timeout=_CHECK_SECONDS):
-            check_stopped()
+            checkpoint()
         try:
             yield self.get(name)
         finally:
@@ -162,9 +120,7 @@ class ServedStores:
         except BaseException:
             store.close()
             raise
-        if isinstance(store, ServerStore):
-            store.pause = check_stopped
-        return Corpus(store, encoder, verifier=verifier and StoppableVerifier(verifier))
+        return Corpus(store, encoder, verifier=verifier)
 
     def _chosen(self, name: str | None) -> str:
         listing = ", ".join(map(repr, self._locations)) or "none"

@@ -9,6 +9,8 @@ from pathlib import Path
 # Limits that the OpenAPI description has, too.
 MOST_PHRASES = 100
 LONGEST_PHRASE = 10_000
+# Of all phrases and counter-phrases of a request together.
+LONGEST_PHRASES = 20_000
 MOST_HITS = 2_000
 MOST_AROUND = 1_000
 # The page mines so many.
@@ -27,13 +29,16 @@ class Limits:
     """Limits of one request, and of all together.
 
     Attributes:
-        body_bytes: size of the body of a request.
+        body_bytes: size of the body of a request with documents or hits.
+        short_body_bytes: size of any other body.
+        bodies_bytes: of all bodies that come in or are worked on; no key has more than half.
         workers: requests that run at the same time, apart from mining and from writing.
         waiting: requests that wait for a worker; more are refused with status 429.
         wait_seconds: that a request may wait for a worker where none has been free for a while;
             one that has waited longer is refused with status 429.
         streams: minings that run or wait.
         writes: requests to store or delete documents that run or wait.
+        originals: requests for pages of files that run or wait.
         seconds: time for an answer; mining has `mine_seconds`, writing `write_seconds`.
         mine_seconds: time for mining, which streams its answer.
         write_seconds: time for storing documents.
@@ -43,11 +48,14 @@ class Limits:
     """
 
     body_bytes: int = 16 << 20
+    short_body_bytes: int = 1 << 20
+    bodies_bytes: int = 64 << 20
     workers: int = field(default_factory=lambda: max(2, _usable_cores()))
     waiting: int = 64
     wait_seconds: float = 1.0
     streams: int = 16
     writes: int = 16
+    originals: int = 8
     seconds: float = 30.0
     mine_seconds: float = 600.0
     write_seconds: float = 120.0

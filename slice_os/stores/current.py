@@ -7,7 +7,7 @@ from threading import Lock
 from time import monotonic
 from typing import Generic, TypeVar
 
-from slice_os.stores.protocol import ReplaceableStore, ServerStore
+from slice_os.stores.protocol import ReplaceableStore
 
 T = TypeVar("T")
 
@@ -60,6 +60,8 @@ class Current(Generic[T]):
             return made
 
     def _is_replaced(self, store: object) -> bool:
-        if isinstance(store, ServerStore) and not self._asking.is_due():
+        if not isinstance(store, ReplaceableStore) or (
+            store.asks_server and not self._asking.is_due()
+        ):
             return False
-        return isinstance(store, ReplaceableStore) and store.replaced()
+        return store.replaced()

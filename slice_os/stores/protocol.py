@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -269,24 +269,19 @@ class ScoringStore(Protocol):
 
 @runtime_checkable
 class ReplaceableStore(Protocol):
-    """A store whose location may come to stand for another one."""
+    """A store whose location may come to stand for another one.
+
+    Attributes:
+        asks_server: whether it takes a request to know, so that it is not asked each time.
+    """
+
+    asks_server: bool
 
     def replaced(self) -> bool:
         """Whether its location stands for another store since this one was opened.
 
         Then it can be read at most, and not be written.
         """
-
-
-@runtime_checkable
-class ServerStore(ReplaceableStore, Protocol):
-    """A store on a server.
-
-    Attributes:
-        pause: called before each request of a search, which an error ends.
-    """
-
-    pause: Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)

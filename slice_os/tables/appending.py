@@ -8,16 +8,15 @@ from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path
 
-from filelock import FileLock
-
-from slice_os.tables.replacing import make_folder, sync_folder
+from slice_os.tables.replacing import make_folder, sync_folder, waited_lock
+from slice_os.threads import uninterrupted
 
 
 @contextmanager
 def appending(path: Path) -> Iterator[FileIO]:
     """A file to append to, alone; a missing one is made, with its folder."""
     make_folder(path.parent)
-    with FileLock(f"{path}.lock"), FileIO(path, "a+") as file:
+    with waited_lock(Path(f"{path}.lock")), uninterrupted(), FileIO(path, "a+") as file:
         yield file
 
 

@@ -1,4 +1,4 @@
-"""Files that appear only when they are complete, and names that survive a loss of power."""
+"""Files that appear only when they are complete, names that survive a loss of power, and locks."""
 
 from __future__ import annotations
 
@@ -11,10 +11,15 @@ from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO
 
+from filelock import FileLock, Timeout
+
+from slice_os.threads import checkpoint
+
 if sys.platform != "win32":
     import fcntl
 
 _PART = re.compile(r"\.[0-9a-f]{16}\.part(\.[^.]*)?")
+_STEP_SECONDS = 0.1
 
 
 @contextmanager
@@ -100,3 +105,19 @@ def sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+@contextmanager
+def waited_lock(path: Path) -> Iterator[None]:
+    """Hold a lock that other threads and processes wait for; there are checkpoints until then."""
+    lock = FileLock(path)
+    while True:
+        try:
+            lock.acquire(timeout=_STEP_SECONDS)
+            break
+        except Timeout:
+            checkpoint()
+    try:
+        yield
+    finally:
+        lock.release()

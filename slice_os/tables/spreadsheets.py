@@ -27,8 +27,15 @@ _EXACT = 10**15
 _CUT = " […]"
 _WIDTHS = {"text": 40, "texts": 30}
 _OTHER_WIDTH = 12
-# A spreadsheet takes a cell that begins with one of these for a formula, full-width ones too.
-_FORMULA = re.compile("'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+# A spreadsheet takes a cell that begins with one of these for a formula, full-width ones too. One
+# that expects other separators begins cells within those that are written here.
+_SIGNS = "=+\\-@\uff1d\uff0b\uff0d\uff20"
+_AT_START, _WITHIN = rf"'*[{_SIGNS}\t\r\n]", rf"['\"]*[{_SIGNS}]"
+_FORMULA, _ESCAPED = (
+    re.compile(rf"\A{mark}(?={_AT_START})|(?:\A|(?<=[;\t\r\n])){mark}(?={_WITHIN})")
+    for mark in ("", "'")
+)
+_QUOTED = re.compile('[",;\t\r\n]')
 
 _logger = logging.getLogger(__name__)
 
@@ -82,32 +89,30 @@ def _filled(row: Row) -> Row:
 def write_csv(table: Table, path: Path) -> None:
     """Write UTF-8 with a header, as in RFC 4180.
 
-    A text that begins like a formula gets an apostrophe before it. A missing value becomes an
-    empty cell, and a list of texts is joined by "; ".
+    Where a spreadsheet could take text for a formula, whichever separator it expects, there is an
+    apostrophe before it. A missing value becomes an empty cell, and a list of texts is joined by
+    "; ".
     """
     with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream)
-        writer.writerow([_escaped(one.name) for one in table.columns])
-        writer.writerows([_written(cell) for cell in row] for row in table)
+        for row in chain([[one.name for one in table.columns]], table):
+            stream.write(",".join(map(_written, row)) + "\r\n")
 
 
-def _written(cell: Cell) -> str | int | float:
+def _written(cell: Cell) -> str:
     if cell is None:
         return ""
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, (int, float)):
-        return cell
-    return _escaped(cell if isinstance(cell, str) else joined(cell))
-
-
-def _escaped(text: str) -> str:
-    return f"'{text}" if _FORMULA.match(text) else text
+        return str(cell)
+    text = _FORMULA.sub("'", cell if isinstance(cell, str) else joined(cell))
+    # More than RFC 4180 asks: another separator would end the cell.
+    return f'"{text.replace(chr(34), chr(34) * 2)}"' if _QUOTED.search(text) else text
 
 
 def unescaped(cell: str) -> str:
     """The text of a cell of `write_csv`."""
-    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+    return _ESCAPED.sub("", cell)
 
 
 def write_xlsx(table: Table, path: Path, most_rows: int = MOST_ROWS) -> None:

@@ -11,8 +11,11 @@ from slice_os.errors import InputError, nearest_name
 
 DOCUMENT, TURN = "document", "turn"
 SECONDS, TURNS, SENTENCES, WORDS = MEASURES = ("seconds", "turns", "sentences", "words")
+MOST_PARTS = 100
+"""Of each kind in a combination."""
+_LONGEST_NAME = 1_000
 _ORDERS = ("after", "before", "near")
-_LENGTH = re.compile(r"(\d+(?:\.\d+)?) +(second|turn|sentence|word)s?")
+_LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) +(second|turn|sentence|word)s?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +152,8 @@ def read_parts(value: Any) -> tuple[Part, ...]:
 
     Raises an `InputError` that names the key that cannot be used.
     """
+    if isinstance(value, list) and len(value) > MOST_PARTS:
+        raise InputError(f"{len(value):,} topics; {MOST_PARTS} are the most")
     if not isinstance(value, list) or not value:
         raise InputError('give a list of topics, as ["cancel", { topic = "offer", times = 2 }]')
     return tuple(map(_part, value))
@@ -186,6 +191,8 @@ def part_table(part: Part) -> str | dict[str, Any]:
 
 
 def _name(value: Any) -> str:
+    if isinstance(value, str) and len(value) > _LONGEST_NAME:
+        raise InputError(f"a name of {len(value):,} characters; {_LONGEST_NAME} are the most")
     if not isinstance(value, str) or not value.strip():
         raise InputError(f"{value!r}: give a name between quotation marks")
     return value

@@ -27,6 +27,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+LONGEST_FILE = 1 << 20
+"""Bytes of a topic file."""
+
 _NAME_LINE = re.compile(r"^name\s*=[^\n]*(?:\n|\Z)", re.MULTILINE)
 _LEARNED = re.compile(r"^\[learned\][^\n]*\n(?:(?!\[)[^\n]*(?:\n|\Z))*", re.MULTILINE)
 # Of the whole file, on a line of its own, and of what was learned.
@@ -108,9 +111,15 @@ def files_in(folder: Path) -> list[Path]:
 def examine(path: Path) -> tuple[Topic | None, list[str], list[str]]:
     """As `parse_written`, of a file."""
     try:
-        return parse_written(path.read_bytes(), path.stem)
+        return parse_written(topic_content(path), path.stem)
     except OSError as error:
         return None, [str(error.strerror)], []
+
+
+def topic_content(path: Path) -> bytes:
+    """The content of a topic file; of one that is too long for `parse_topic`, its beginning."""
+    with path.open("rb") as file:
+        return file.read(LONGEST_FILE + 1)
 
 
 def parse_topic(content: bytes, name: str) -> tuple[Topic | None, list[str]]:
@@ -124,11 +133,15 @@ def parse_topic(content: bytes, name: str) -> tuple[Topic | None, list[str]]:
 
 def parse_written(content: bytes, name: str) -> tuple[Topic | None, list[str], list[str]]:
     """As `parse_topic`; then a line for each part that is not as slice-os wrote it."""
+    if len(content) > LONGEST_FILE:
+        return None, [f"more than {LONGEST_FILE:,} bytes; make several topics of it"], []
     try:
         text = content.decode("utf-8")
         table = tomllib.loads(text)
     except ValueError as error:
         return None, [f"not valid TOML ({error})"], []
+    except RecursionError:
+        return None, ["not valid TOML (nested too deeply)"], []
     return *read_table(table, name), _changed(text, table)
 
 

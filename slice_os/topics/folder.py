@@ -9,21 +9,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock
-
 from slice_os.errors import InputError
-from slice_os.tables.replacing import make_folder, replacing, sync_folder
+from slice_os.tables.replacing import make_folder, replacing, sync_folder, waited_lock
+from slice_os.threads import checkpoint, uninterrupted
 from slice_os.topics.files import (
     files_in,
     gives_name,
     marked,
     parse_topic,
     parse_written,
+    topic_content,
     with_learned,
     with_name,
 )
 from slice_os.topics.table import topic_text
 from slice_os.topics.topic import Learned, Topic
+
+MOST_TOPICS = 1_000
+"""To which a folder lets others be added."""
 
 _LOCK = ".lock"
 
@@ -59,14 +62,15 @@ class TopicsFolder:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
+        self._parsed: dict[Path, tuple[str, Topic | None, list[str], list[str]]] = {}
 
     def read(self) -> tuple[list[StoredTopic], list[str]]:
         """The topics by name, and one line for each file with a fault."""
         found: dict[str, StoredTopic] = {}
-        problems = []
+        problems, parsed = [], {}
         for path in files_in(self.folder):
             try:
-                content = path.read_bytes()
+                content = topic_content(path)
             except FileNotFoundError:
                 if path.is_symlink():
                     continue
@@ -74,7 +78,13 @@ class TopicsFolder:
             except OSError as error:
                 problems.append(f"{self._place(path)}: {error.strerror}")
                 continue
-            topic, wrong, changed = parse_written(content, path.stem)
+            etag = _etag(content)
+            known = self._parsed.get(path)
+            if known is None or known[0] != etag:
+                checkpoint()
+                known = etag, *parse_written(content, path.stem)
+            parsed[path] = known
+            topic, wrong, changed = known[1], list(known[2]), known[3]
             if topic is not None and not wrong and topic.name in found:
                 other = self._place(found[topic.name].path)
                 wrong.append(f"{other} also has topic {topic.name!r}")
@@ -82,7 +92,8 @@ class TopicsFolder:
                 problems.append(f"{self._place(path)}: {wrong[0]}")
             else:
                 problems += [f"{self._place(path)}: {told}" for told in changed]
-                found[topic.name] = StoredTopic(topic, _etag(content), path)
+                found[topic.name] = StoredTopic(topic, etag, path)
+        self._parsed = parsed
         return sorted(found.values(), key=lambda stored: stored.topic.name), problems
 
     def get(self, name: str) -> StoredTopic:
@@ -101,6 +112,8 @@ class TopicsFolder:
         content = _content(topic)
         with self._locked():
             path = self.folder / f"{topic.name}.toml"
+            if len(self.read()[0]) >= MOST_TOPICS:
+                raise InputError(f"{self.folder}: has {MOST_TOPICS:,} topics; delete some first")
             if path.exists() or self._find(topic.name):
                 raise TopicExistsError(f"topic {topic.name!r} exists; replace it, naming its etag")
             return _written(topic, content, path)
@@ -208,7 +221,7 @@ class TopicsFolder:
     def _locked(self) -> Iterator[None]:
         try:
             make_folder(self.folder)
-            with FileLock(self.folder / _LOCK):
+            with waited_lock(self.folder / _LOCK), uninterrupted():
                 yield
         except OSError as error:
             raise InputError(f"{self.folder}: cannot be written ({error.strerror})") from None

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from slice_os.errors import InputError
 from slice_os.tables.appending import append, appending, contents
+from slice_os.threads import checkpoint, uninterrupted
 from slice_os.topics.folder import NoSuchTopicError, StoredTopic, TopicsFolder
 from slice_os.topics.labels import (
     BEGUN,
@@ -136,20 +137,22 @@ def rename_topic(
     the same call completes it. Arguments and errors are those of `TopicsFolder.rename`, and errors
     those of `LabelJournal.rename`, too.
     """
-    begun = labels.renaming().get(new) == old  # a bad line is told before anything has changed
-    try:
-        stored = topics.rename(old, new, etag, topic, lambda: labels.rename(old, new, BEGUN))
-    except NoSuchTopicError:
-        files = [one.path.stem for one in topics.read()[0] if one.topic.name == new]
-        if not files or not (begun or files == [old]):
+    checkpoint()
+    with uninterrupted():
+        begun = labels.renaming().get(new) == old  # a bad line is told before anything has changed
+        try:
+            stored = topics.rename(old, new, etag, topic, lambda: labels.rename(old, new, BEGUN))
+        except NoSuchTopicError:
+            files = [one.path.stem for one in topics.read()[0] if one.topic.name == new]
+            if not files or not (begun or files == [old]):
+                raise
+            stored = topics.name_file(new, old)
+        except BaseException:
+            if labels.renaming().get(new) == old:
+                there = any(one.topic.name == old for one in topics.read()[0])
+                labels.rename(old, new, UNDONE if there else DONE)
             raise
-        stored = topics.name_file(new, old)
-    except BaseException:
-        if labels.renaming().get(new) == old:
-            there = any(one.topic.name == old for one in topics.read()[0])
-            labels.rename(old, new, UNDONE if there else DONE)
-        raise
-    return stored, labels.rename(old, new)
+        return stored, labels.rename(old, new)
 
 
 def _now() -> str:

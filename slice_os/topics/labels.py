@@ -17,6 +17,7 @@ from slice_os.hits.hit import Context, Hit
 from slice_os.hits.labelled import TABLES, labelled_rows
 from slice_os.tables.table import decoded, json_object
 from slice_os.text.documents import Extent
+from slice_os.threads import checkpoint
 
 # The beginning of every line of `sealed`.
 _BEGIN = b'{"topic":'
@@ -206,6 +207,7 @@ class LabelLines:
         lines = cls()
         for number, line in enumerate(content.splitlines(), start=1):
             if line.strip():
+                checkpoint()
                 where = f"{path}:{number}"
                 row = _unsealed(line, where)
                 lines._rename(row, where) if RENAME in row else lines._add(row, number, where)

@@ -12,7 +12,7 @@ import orjson
 
 from slice_os.errors import InputError, nearest_name
 from slice_os.query.filter_values import parse_number
-from slice_os.query.filters import IN, Condition, parse_where
+from slice_os.query.filters import IN, Condition, check_size, parse_where
 from slice_os.query.options import UNITS
 from slice_os.text.documents import Scalar, check_text, field_text
 from slice_os.topics.combination import Combination, part_table, read_parts
@@ -21,6 +21,9 @@ from slice_os.topics.topic import Learned, Topic
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 NAME = r"[A-Za-z0-9À-ÖØ-öø-ɏ](?: ?[A-Za-z0-9À-ÖØ-öø-ɏ_-]){0,99}"
 """The name of a topic, which is also the name of a file."""
+
+LONGEST_TEXT, MOST_TEXTS = 10_000, 1_000
+"""Characters of a text of a topic, and the most texts in each of its lists."""
 
 Table = Mapping[str, Any]
 
@@ -150,6 +153,8 @@ def _checked(
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise InputError(f"{value!r} is no string; put it between quotation marks")
+    if len(value) > LONGEST_TEXT:
+        raise InputError(f"a text of {len(value):,} characters; {LONGEST_TEXT:,} are the most")
     check_text(value, "text")
     return value
 
@@ -157,6 +162,9 @@ def _text(value: Any) -> str:
 def _texts(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise InputError(f"{value!r} is no list; put it between brackets")
+    if len(value) > MOST_TEXTS:
+        told = "make several topics of them, and combine these"
+        raise InputError(f"{len(value):,} texts; {MOST_TEXTS:,} are the most: {told}")
     for item in value:
         if not _text(item).strip():
             raise InputError("one of the texts is empty; write it or delete it")
@@ -187,6 +195,7 @@ def _unit(value: Any) -> str:
 def _where(value: Any) -> tuple[Condition, ...]:
     if not isinstance(value, dict):
         raise InputError(f'{value!r}: give fields and their values, as where = {{domain = "bank"}}')
+    check_size(value)
     return parse_where(value)
 
 

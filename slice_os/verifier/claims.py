@@ -15,6 +15,7 @@ from slice_os.hits.hit import Hit, UnreadHit
 from slice_os.spans.passages import word_vectors
 from slice_os.text.passage_layout import Reading
 from slice_os.text.sentences import sentence_ends
+from slice_os.threads import checkpoint
 
 _FEW_WORDS = 6
 
@@ -74,6 +75,7 @@ class Verifier(Protocol):
 
 def begun(verifier: Verifier, claims: Sequence[Claim]) -> Verdicts:
     """The verdicts to call for; a verifier with a method ``begin`` reads until then."""
+    checkpoint()
     begin: Callable[[Sequence[Claim]], Verdicts] | None = getattr(verifier, "begin", None)
     return begin(claims) if begin else partial(verifier.check, claims)
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
+import socket
 import stat
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from slice_os import InputError
 from slice_os.service.app import create_app
 from slice_os.service.asgi.keys import SCOPES, find_key, new_key, read_keys
+from slice_os.service.asgi.whole_requests import replayed
 from slice_os.service.settings import ServiceSettings
 
-from .conftest import COMMAND, ENVIRONMENT
+from .conftest import COMMAND, ENVIRONMENT, in_thread
 
 SEARCH = {"phrases": "cancel my plan"}
 LABEL = {"topic": "a", "doc_id": "b", "start": 0, "end": 1, "text": "c", "label": True}
@@ -98,6 +103,34 @@ def test_a_label_has_the_name_of_the_key(guarded: TestClient, keys: dict[str, st
     assert asked("read", "GET").json()["labels"] == []
 
 
+def test_nobody_answers_in_the_name_of_another(tmp_path: Path) -> None:
+    # Keys are read at the start, so that all of them are made before.
+    names = ("ann", "bo")
+    settings = ServiceSettings({}, tmp_path / "work", keys=tmp_path / "own.jsonl")
+    own = {name: new_key(tmp_path / "own.jsonl", name, ["read", "curate"]) for name in names}
+    with TestClient(create_app(settings), base_url="https://phrases.example") as client:
+
+        def asked(name: str, method: str, body: object = None) -> Any:
+            header = {"Authorization": f"Bearer {own[name]}"}
+            return client.request(method, "/labels", json=body, headers=header)
+
+        for reader in ("", "ann"):
+            assert (
+                asked("ann", "POST", {"labels": [{**LABEL, "reader": reader}]}).status_code == 200
+            )
+        words = {name: one for name, one in LABEL.items() if name != "label"}
+        for change in (
+            asked("bo", "POST", {"labels": [LABEL, {**LABEL, "reader": "ann"}]}),
+            asked("bo", "POST", {"labels": [{**LABEL, "reader": "ann", "settled": True}]}),
+            asked("bo", "DELETE", {**words, "reader": "ann"}),
+        ):
+            assert change.status_code == 403
+            assert "the key of bo answers as bo alone" in change.json()["error"]["message"]
+        assert asked("bo", "DELETE", words).status_code == 404
+        (row,) = asked("bo", "GET").json()["labels"]
+        assert row["reader"] == "ann"
+
+
 def test_the_page_and_its_files_need_no_key(guarded: TestClient) -> None:
     assert guarded.get("/").status_code == 200
     assert guarded.get("/openapi.json").status_code == 200
@@ -133,14 +166,216 @@ def test_others_are_not_served_without_keys(settings: ServiceSettings, host: str
     create_app(replace(settings, host=host, reached_at="http://127.0.0.1:8000"))
 
 
-@pytest.mark.parametrize(
-    ("host", "status"),
-    [("127.0.0.1:8000", 200), ("localhost", 200), ("[::1]:8000", 200), ("evil.example:8000", 421)],
-)
-def test_a_foreign_name_of_this_machine_is_refused(
-    client: TestClient, host: str, status: int
+LOCAL = "127.0.0.1:8000"
+NAMES = ("127.0.0.1", "127.0.0.2", "127.255.255.254", "localhost", "LocalHost", "[::1]", "[0:0::1]")
+HOSTS = [f"{name}{port}" for name in NAMES for port in ("", ":80", ":8000", ":65535")]
+# What a browser, a proxy or an attacker may send; whatever is no host of this machine is refused.
+FOREIGN_HOSTS = [
+    *(f"{name}{port}" for name in ("evil.example", "192.0.2.1", "0.0.0.0") for port in ("", ":80")),
+    *("127.0.0.1.evil.example", "localhost.evil.example", "evil.example.localhost", "localhosts"),
+    *("a`b.evil.example", "a{b}.evil.example", "a|b.example", "a^b", "a%b", "a$b", "a!b", "a'b"),
+    *('a"b.example', "a(b)", "a*b", "*", "a+b", "a,b", "a;b", "a=b", "a~b", "a<b>", "\\", "a\\b"),
+    *(
+        "",
+        " ",
+        ":",
+        ":80",
+        ":8000",
+        "[]",
+        "[]:80",
+        "[",
+        "]",
+        "[::1",
+        "::1",
+        "::1]",
+        "@",
+        "#",
+        "/",
+        "?",
+    ),
+    *(
+        f"127.0.0.1{tail}"
+        for tail in ("#x", "/x", "?x", "\\x", "@x", ":", ":x", ":-1", ":+80", ".")
+    ),
+    *(f"127.0.0.1{tail}" for tail in (":65536", ":999999", ":80:80", " :80", ": 80", "%00", "%20")),
+    *(f"127.0.0.1{tail}" for tail in (" x", "\tx", ",x", ";x", "\x00", "\x7f", "&", "..", ".:80")),
+    *(
+        f"{head}127.0.0.1"
+        for head in ("x@", "x:y@", "http://", "//", "evil.example#", "evil#@", "%", ".")
+    ),
+    *(
+        "x@127.0.0.1:80",
+        "evil.example@127.0.0.1",
+        "127.0.0.1@evil.example",
+        "127.0.0.1#@evil.example",
+    ),
+    *(
+        "[::1%lo]",
+        "[::1%25lo]",
+        "[fe80::1%eth0]",
+        "[::1%lo]:80",
+        "[fe80::1]",
+        "[2001:db8::1]",
+        "[::]",
+    ),
+    *(
+        "[127.0.0.1]",
+        "[localhost]",
+        "[::1]x",
+        "[::1].evil.example",
+        "x[::1]",
+        "[[::1]]",
+        "[::1 ]",
+        "[v1.x]",
+    ),
+    *(
+        "localhost.",
+        "localhost.:80",
+        "localhost:",
+        "localhost:http",
+        "127.1",
+        "2130706433",
+        "0x7f.0.0.1",
+    ),
+    *("0177.0.0.1", "127.0.0.01", "127.0.0.1.1", "127.0.0", "0", "017700000001", "256.0.0.1"),
+    *(
+        "ｌｏｃａｌｈｏｓｔ",
+        "127。0。0。1",
+        "１２７.0.0.1",
+        "lоcalhost",
+        "bücher.example",
+        "xn--bcher-kva.example",
+    ),
+    *("localhost\u200b", "\u202elocalhost", "\xa0localhost", "localhost\xad"),
+]
+ORIGINS = [f"http://{LOCAL}", f"https://{LOCAL}"]
+FOREIGN_ORIGINS = [
+    *(
+        "",
+        "null",
+        "NULL",
+        "https://evil.example",
+        "http://",
+        "http://[",
+        "//",
+        "file://",
+        "about:blank",
+    ),
+    *("http://127.0.0.1", "http://127.0.0.1:80", "http://127.0.0.1:9000", "http://localhost:8000"),
+    *(
+        f"{kind}://{LOCAL}"
+        for kind in ("ftp", "ws", "httpx", "chrome-extension", "moz-extension", "")
+    ),
+    *(
+        f"http://{LOCAL}{tail}"
+        for tail in ("/", "/x", "?x", "#x", ".", "0", " ", ".evil.example", "@x")
+    ),
+    *(
+        f"http://{head}{LOCAL}"
+        for head in ("x@", "x:y@", "evil.example#", "evil.example/", " ", "x.")
+    ),
+    *(
+        LOCAL,
+        f"//{LOCAL}",
+        f"http:{LOCAL}",
+        f"http:/{LOCAL}",
+        f"http:///{LOCAL}",
+        "http://127.1:8000",
+    ),
+    *(f"http://{LOCAL}, http://evil.example", f"http://{LOCAL} http://evil.example"),
+]
+
+
+def statuses(app: FastAPI, requests: Sequence[Sequence[tuple[str, str]]]) -> list[int]:
+    """The statuses of requests for labels with these headers, sent as they are."""
+
+    async def ask(headers: Sequence[tuple[str, str]]) -> int:
+        given = [(name.encode(), value.encode()) for name, value in headers]
+        scope = {"type": "http", "method": "GET", "path": "/labels", "raw_path": b"/labels"}
+        scope |= {"query_string": b"", "headers": given, "server": ("127.0.0.1", 8000)}
+        scope |= {
+            "scheme": "http",
+            "http_version": "1.1",
+            "client": ("127.0.0.1", 9),
+            "root_path": "",
+        }
+        sent: list[Any] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await app(scope, replayed(b""), send)
+        return int(sent[0]["status"])
+
+    async def each() -> list[int]:
+        return [await ask(headers) for headers in requests]
+
+    return asyncio.run(each())
+
+
+def test_hosts_and_origins_are_those_of_this_machine(settings: ServiceSettings) -> None:
+    assert len({*HOSTS, *FOREIGN_HOSTS}) + len({*ORIGINS, *FOREIGN_ORIGINS}) >= 150
+    table: list[tuple[list[tuple[str, str]], int]] = [
+        *(([("host", one)], 200) for one in HOSTS),
+        *(([("host", one)], 421) for one in FOREIGN_HOSTS),
+        *(([("host", LOCAL), ("origin", one)], 200) for one in ORIGINS),
+        *(([("host", LOCAL), ("origin", one)], 403) for one in FOREIGN_ORIGINS),
+        ([], 421),
+        ([("origin", f"http://{LOCAL}")], 421),
+        ([("host", LOCAL), ("host", LOCAL)], 400),
+        ([("host", LOCAL), ("host", "evil.example")], 400),
+        ([("host", LOCAL), ("origin", ORIGINS[0]), ("origin", ORIGINS[0])], 400),
+        ([("host", LOCAL), ("origin", ORIGINS[0]), ("origin", "http://evil.example")], 400),
+        ([("host", LOCAL), ("authorization", "Bearer a"), ("authorization", "Bearer b")], 400),
+    ]
+    found = statuses(create_app(settings), [headers for headers, _ in table])
+    wrong = [(one, seen) for one, seen in zip(table, found, strict=True) if one[1] != seen]
+    assert wrong == []
+
+
+def test_with_keys_a_host_has_any_name_but_must_be_one(
+    settings: ServiceSettings, keys: dict[str, str], tmp_path: Path
 ) -> None:
-    assert client.get("/stores", headers={"Host": host}).status_code == status
+    app = create_app(replace(settings, host="0.0.0.0", keys=tmp_path / "keys.jsonl"))
+    key = ("authorization", f"Bearer {keys['read']}")
+    odd = [
+        one for one in FOREIGN_HOSTS if not re.fullmatch(r"[\w.-]+(:\d+)?|\[[\da-f:]+\]", one, re.A)
+    ]
+    assert len(odd) > 80
+    assert set(statuses(app, [[key, ("host", one)] for one in odd])) == {421}
+    for host in ("phrases.example", "phrases.example:443", "192.0.2.1", "[2001:db8::1]:80"):
+        own = ("host", host)
+        asked = [
+            [key, own],
+            [key, own, ("origin", f"https://{host}")],
+            [key],
+            [own],
+            [key, key, own],
+        ]
+        assert statuses(app, asked) == [200, 200, 200, 401, 400]
+        assert statuses(app, [[key, own, ("origin", "https://evil.example")]]) == [403]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "GET http://127.0.0.1/labels HTTP/1.1\r\nHost: 127.0.0.1",
+        "GET http://127.0.0.1/labels HTTP/1.1\r\nHost: evil.example",
+        "GET http://evil.example/labels HTTP/1.1\r\nHost: 127.0.0.1",
+        "GET //evil.example/labels HTTP/1.1\r\nHost: 127.0.0.1",
+        "GET /labels HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example",
+        "GET /labels HTTP/1.1\r\nHost: a`b.evil.example",
+        "GET /labels HTTP/1.1\r\nHost:",
+        "GET /labels HTTP/1.1",
+        "GET /labels HTTP/1.0",
+    ],
+)
+def test_other_ways_to_name_a_host_are_refused(settings: ServiceSettings, head: str) -> None:
+    with in_thread(create_app(settings)) as address:
+        host, port = address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=20) as sender:
+            sender.sendall(f"{head}\r\nConnection: close\r\n\r\n".encode())
+            assert re.match(rb"HTTP/1\.[01] (400|404|421) ", sender.recv(100))
 
 
 def test_a_foreign_page_is_refused(client: TestClient) -> None:

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -82,6 +83,22 @@ def test_a_store_that_takes_its_place_is_served(
     assert [one["id"] for one in listed] == ["new", "other"]
     hits = writable.post("/search", json={"phrases": "my card is lost"}).json()["hits"]
     assert {hit["doc_id"] for hit in hits} == {"new", "other"}
+
+
+@pytest.mark.parametrize("doc_id", ["a\n", "\n", "a\nb", "a\r\n", "a/\n/b", "a\u2028", " "])
+def test_ids_may_have_line_ends(writable: TestClient, doc_id: str) -> None:
+    near = doc_id.splitlines()[0].strip("/ ") or "b"
+    for name, text in ((near, "The one beside it."), (doc_id, "I want to cancel my plan.")):
+        stored = {"documents": [{"id": name, "text": text}]}
+        assert writable.post("/documents", json=stored).status_code == 200
+    path = f"/documents/{quote(doc_id, safe='')}"
+    assert writable.get(path).json()["text"] == "I want to cancel my plan."
+    marked = writable.post(f"{path}/highlights", json={"phrases": "cancel my plan"}).json()
+    assert (marked["id"], len(marked["hits"])) == (doc_id, 1)
+    assert writable.delete(path).status_code == 204
+    assert writable.get(path).status_code == 404
+    assert writable.get(f"/documents/{quote(near)}").status_code == 200
+    writable.delete(f"/documents/{quote(near)}")
 
 
 @pytest.mark.parametrize(

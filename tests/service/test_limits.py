@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import socket
 import threading
 import time
@@ -18,6 +19,7 @@ import httpx
 import numpy as np
 import orjson
 import pytest
+from pydantic import TypeAdapter
 from starlette.testclient import TestClient
 
 from slice_os import Corpus, Document, Hit, Hits, SpanEncoder
@@ -25,7 +27,8 @@ from slice_os.service.app import create_app
 from slice_os.service.asgi import steps, work
 from slice_os.service.asgi.keys import new_key
 from slice_os.service.settings import Limits, ServiceSettings
-from slice_os.threads import usable_cores
+from slice_os.threads import checkpoint, usable_cores
+from slice_os.topics import folder as folders
 
 from .conftest import asking, in_thread
 
@@ -97,9 +100,67 @@ def test_an_answer_that_takes_too_long_is_none(
         wait_until(lambda: httpx.post(f"{address}/search", json=BODY).status_code == 200)
 
 
+def test_a_place_is_free_when_its_thread_is(
+    settings: ServiceSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = {"workers": 1, "waiting": 1, "seconds": 0.2}
+    with blocked(settings, monkeypatch, **limits) as (address, release, begun):
+
+        def asked() -> int:
+            return httpx.post(f"{address}/search", json=BODY, timeout=60).status_code
+
+        # The first ones may end before they come to search.
+        wait_until(lambda: asked() == 504 and bool(begun))
+        assert asked() == 504
+        # The first one still has its thread; the second one, which never began, has no place.
+        assert "slice_os_working_requests 1.0" in httpx.get(f"{address}/metrics").text
+        assert len(begun) == 1
+        release.set()
+        wait_until(lambda: "working_requests 0.0" in httpx.get(f"{address}/metrics").text)
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_an_answer_tells_whether_a_topic_was_added(
+    settings: ServiceSettings, monkeypatch: pytest.MonkeyPatch, late: bool
+) -> None:
+    app = create_app(replace(settings, limits=Limits(seconds=0.2)))
+    folder, name = app.state.services.topics, "_written" if late else "_content"
+    real = getattr(folders, name)
+
+    def slow(*given: Any) -> Any:
+        time.sleep(0.5)
+        checkpoint()
+        return real(*given)
+
+    monkeypatch.setattr(folders, name, slow)
+    with asking(app) as client:
+        answer = client.post("/topics", json={"name": "a", "phrases": ["b"]})
+        assert answer.status_code == (201 if late else 504)
+        assert late or "nothing has changed" in answer.json()["error"]["message"]
+        assert [one.topic.name for one in folder.read()[0]] == (["a"] if late else [])
+
+
 @pytest.mark.parametrize(
     ("path", "body"),
     [
+        ("search", {"phrases": ["a" * 9_450] * 100}),
+        ("search", {"phrases": ["a" * 9_000, "b" * 9_000], "counter_phrases": ["c" * 9_000]}),
+        ("search", {"phrases": "a", "where": {"kind": [str(one) for one in range(1_001)]}}),
+        ("mine", {"phrases": "a", "where": {f"f{one}": 1 for one in range(101)}}),
+        ("mine", {"topics": ["a"], "where": {"kind": {"ne": ["b"] * 1_001}}}),
+        ("topics", {"name": "a", "phrases": ["b"] * 1_001}),
+        ("topics", {"name": "a", "phrases": ["b"], "counter_phrases": ["b"] * 1_001}),
+        ("topics", {"name": "a", "phrases": ["b"], "must_match": ["b" * 10_001]}),
+        ("topics", {"name": "a", "phrases": ["b"], "description": "b" * 10_001}),
+        ("topics", {"name": "a", "phrases": ["b"], "where": {"c": ["d"] * 1_001}}),
+        ("topics", {"name": "a", "all": ["b"] * 101}),
+        ("topics", {"name": "a", "all": ["b"], "per": "c" * 10_001}),
+        ("match", {"rule": {"name": "a", "any": ["b"] * 101}}),
+        ("labels", {"labels": [{"topic": "a", "text": "b" * 10_001, "label": True}]}),
+        (
+            "labels",
+            {"labels": [{"topic": "a", "text": "b", "doc_id": "c" * 10_001, "label": True}]},
+        ),
         ("search", {"phrases": "a" * 10_001}),
         ("search", {"phrases": ["a"] * 101}),
         ("search", {"phrases": []}),
@@ -121,6 +182,96 @@ def test_bodies_have_bounds(settings: ServiceSettings) -> None:
         assert answer.status_code == 413
         assert answer.json()["error"]["code"] == "too_large"
         assert client.post("/search", json=BODY).status_code == 200
+
+
+def fields(value: str, number: int) -> str:
+    return ",".join(f'"f{one}":{value}' for one in range(number))
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "status"),
+    [
+        ("search", f"{{{fields('1', 100_000)}}}", 413),
+        ("search", f"{{{fields('1', 20_000)}}}", 422),
+        ("scan", f"{{{fields('1', 200_000)}}}", 422),
+        ("scan", f"{{{fields('{}', 200_000)}}}", 422),
+        (
+            "scan",
+            f'{{"phrases":"a","documents":[{{"text":"","metadata":{{{fields("[]", 900)}}}}}]}}',
+            422,
+        ),
+        ("scan", f'{{"phrases":"a","documents":[{",".join(["[]"] * 200_000)}]}}', 422),
+        ("scan", f'{{"phrases":"a","documents":[{",".join(["{}"] * 200_000)}]}}', 422),
+        ("scan", f'{{"phrases":"a","documents":[{",".join(["{}"] * 900)}]}}', 422),
+        ("tag", "[" * 200_000, 422),
+        ("tag", '{"documents":' * 200 + "1" + "}" * 200, 422),
+        ("tag", "9" * 5_000, 422),
+        ("tag", f'{{"documents":[{",".join(["1"] * 2_000_000)}]}}', 422),
+        ("tag", f'{{"{"long" * 200_000}":1}}', 422),
+        ("search", '{"phrases":"a","threshold":NaN}', 422),
+        ("search", '{"phrases":"a",', 422),
+        ("search", "null", 422),
+        ("search", "", 422),
+        ("search", '{"phrases":"\\ud800"}', 422),
+    ],
+)
+def test_a_body_that_is_refused_costs_little(
+    client: TestClient, path: str, content: str, status: int
+) -> None:
+    headers = {"Content-Type": "application/json"}
+    answer = client.post(f"/{path}", content=content, headers=headers)
+    assert answer.status_code == status
+    assert len(answer.text) < 2_000
+    more = re.search(r"and (\d+) more", answer.text)
+    assert more is None or int(more[1]) < 5_000
+
+
+def test_strings_hold_any_number_of_brackets_and_commas(client: TestClient) -> None:
+    text = '[{,"\\' * 200_000 + "I want to cancel my subscription."
+    body = {
+        "phrases": "cancel my plan",
+        "documents": [{"text": "a, b. " * 9, "metadata": {"a": text}}],
+    }
+    assert client.post("/scan", json=body).status_code == 200
+
+
+def test_every_list_in_a_request_ends_at_its_first_fault(client: TestClient) -> None:
+    def lists(schema: object) -> Iterator[Any]:
+        if isinstance(schema, dict):
+            if schema.get("type") == "list":
+                yield schema
+            for value in schema.values():
+                yield from lists(value)
+        elif isinstance(schema, (list, tuple)):
+            for value in schema:
+                yield from lists(value)
+
+    found = [
+        one
+        for route in client.app.state.routes
+        if route.body_field is not None
+        for one in lists(TypeAdapter(route.body_field.field_info.annotation).core_schema)
+    ]
+    assert len(found) > 20
+    assert all(one.get("fail_fast") for one in found)
+
+
+def test_all_bodies_together_have_a_bound(settings: ServiceSettings) -> None:
+    limits = Limits(body_bytes=1_000_000, bodies_bytes=2_000_000, idle_seconds=0.5)
+    app = create_app(replace(settings, limits=replace(limits, bytes_per_second=100)))
+    with in_thread(app) as address, ExitStack() as open_sockets:
+        for _ in range(2):
+            open_sockets.enter_context(raw(address, "/scan", b" " * 450_000, 900_000))
+        third = {"documents": [{"text": "a" * 600_000}], "phrases": "b"}
+
+        def refused() -> bool:
+            return httpx.post(f"{address}/scan", json=third, timeout=60).status_code == 429
+
+        wait_until(refused)
+        # Short ones come in, and long ones as soon as others are gone.
+        assert httpx.post(f"{address}/search", json=BODY, timeout=60).status_code == 200
+        open_sockets.close()
+        wait_until(lambda: not refused())
 
 
 def raw(address: str, path: str, content: bytes, length: int, header: str = "") -> socket.socket:
@@ -334,7 +485,7 @@ def test_other_work_goes_on_beside_searches_but_after_them(
     def other() -> None:
         with courtesy.giving_way():
             began.set()
-            steps.check_stopped()
+            checkpoint()
             order.append("other")
 
     with ExitStack() as answers:

@@ -19,8 +19,9 @@ from starlette.testclient import TestClient
 
 from slice_os import Corpus, Hit
 from slice_os.service.app import create_app
-from slice_os.service.asgi.steps import CURRENT, Stopped
+from slice_os.service.asgi.steps import Stopped, stopping
 from slice_os.service.settings import ServiceSettings
+from slice_os.threads import CHECKPOINT
 from slice_os.topics import Topic
 
 from .conftest import asking, in_thread
@@ -190,7 +191,7 @@ def test_verifying_ends_between_batches(client: TestClient) -> None:
     stop.set()
 
     def verified() -> None:
-        CURRENT.set(stop)
+        CHECKPOINT.set(stopping(stop))
         corpus.mine(PHRASES, threshold=0.3, verify=True)
 
     with pytest.raises(Stopped):

@@ -13,9 +13,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from slice_os import Corpus, Document, SpanEncoder
+from slice_os.originals import pages_apart
 from slice_os.service.app import create_app
 from slice_os.service.settings import ServiceSettings
 from tests.many_formats import OTHER, SAYING, docx, pdf
+from tests.soak.hostile import pdf as strokes
 
 from .conftest import asking
 
@@ -29,6 +31,21 @@ def file(tmp_path: Path) -> Path:
     path.write_bytes(pdf(OTHER, "", SAYING))
     (tmp_path / "b.docx").write_bytes(docx())
     return path
+
+
+def test_a_page_that_takes_long_is_drawn_apart_and_ended(
+    encoder: SpanEncoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages_apart, "SECONDS", 0)
+    path = tmp_path / "strokes.pdf"
+    path.write_bytes(strokes(1, 1_000_000))
+    with Corpus(tmp_path / "store", encoder) as corpus:
+        corpus.ingest([path])
+        (entry,) = corpus.documents()
+    with asking(create_app(ServiceSettings({"store": str(tmp_path / "store")}))) as client:
+        answer = client.post(f"/pages/{entry.id}", json={"page": 1})
+    assert answer.status_code == 404
+    assert "takes more than 0 seconds" in answer.json()["error"]["message"]
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ipaddress
+import re
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
@@ -15,9 +15,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from slice_os.errors import InputError
 from slice_os.service.asgi.keys import CURATE, METRICS, READ, WRITE, ApiKey, find_key
 from slice_os.service.asgi.problems import Problem
-from slice_os.service.asgi.request_frame import replayed
+from slice_os.service.asgi.whole_requests import replayed
 from slice_os.service.asgi.work import SENDER
 from slice_os.service.settings import ServiceSettings
+from slice_os.stores.addresses import is_loopback
 
 # Other requests than GET that change nothing.
 _READING = {
@@ -35,6 +36,11 @@ _READING = {
     "/topics/{name}/estimate",
     "/match",
 }
+# What names a host or a key, and whom; of two, proxies and servers may each take another one.
+_ONCE = (b"host", b"origin", b"authorization")
+# A name, an IPv4 or a bracketed IPv6 address without a zone, and maybe a port.
+_HOST = re.compile(r"([A-Za-z0-9._-]+|\[([0-9A-Fa-f]*:[0-9A-Fa-f:.]*)\])(?::([0-9]{1,5}))?")
+_LAST_PORT = 65_535
 DESCRIBED = Depends(HTTPBearer(auto_error=False, description="A key that `slice-os key` made."))
 """Describes in OpenAPI how keys are sent; `Guarded` has checked them."""
 
@@ -49,25 +55,28 @@ def check_reach(settings: ServiceSettings) -> None:
         )
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+def opened_to(settings: ServiceSettings) -> str | None:
+    """One line that says to whom a service is open that listens beyond this machine without keys.
+
+    None if it does not.
+    """
+    if settings.keys is not None or is_loopback(settings.host):
+        return None
+    return (
+        f"warning: listens on {settings.host} without keys: whoever reaches this port can read, "
+        "change and delete everything; let only this machine reach it, or give --keys"
+    )
 
 
 class Guarded:
     """Refuses requests by host, origin and key, before anything of their bodies is read.
 
-    It raises a `Problem`: 421 for a foreign host, 403 for a foreign origin or a key that does not
-    allow the request, 401 without a key. What is no resource needs no key.
+    It raises a `Problem`: 400 for two hosts, origins or keys, 421 for a foreign host or one that is
+    no host, 403 for a foreign origin or a key that does not allow the request, 401 without a key.
+    What is no resource needs no key.
 
     Args:
         app: the rest of the service.
-        settings: of the service.
         keys: the known ones; None if requests need none.
         routes: of the resources.
         open_routes: those of them that need no key.
@@ -76,13 +85,11 @@ class Guarded:
     def __init__(
         self,
         app: ASGIApp,
-        settings: ServiceSettings,
         keys: Sequence[ApiKey] | None,
         routes: Sequence[APIRoute],
         open_routes: Sequence[BaseRoute],
     ) -> None:
         self._app = app
-        self._known = urlsplit(settings.reached_at or "").hostname
         self._keys = keys
         self._routes = routes
         self._open = open_routes
@@ -90,26 +97,33 @@ class Guarded:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if scope["type"] == "http":
+            self._check_host(scope)
             route = next((one for one in self._routes if one.matches(scope)[0] is Match.FULL), None)
             if route is None:  # whatever its body is, the answer is the same
                 receive = replayed(b"")
             else:
                 scope["route"] = route  # metrics have it
-                self._check_host(Request(scope))
                 if self._keys is not None and route not in self._open:
                     self._check_key(Request(scope), route, self._keys)
         await self._app(scope, receive, send)
 
-    def _check_host(self, request: Request) -> None:
+    def _check_host(self, scope: Scope) -> None:
         """Refuse what pages from elsewhere send in a browser."""
-        host = request.url.hostname or ""
+        # As they were sent: an address made of them has the socket's own host where theirs is odd.
+        given: dict[bytes, str] = {}
+        for name, value in scope["headers"]:
+            if name in _ONCE and name in given:
+                raise Problem(400, "bad_request", f"two headers {name.decode().title()}; send one")
+            given[name] = value.decode("latin-1")
+        host = given.get(b"host")
         # A foreign page may have given its own name to this machine; keys protect from that, too.
-        if self._keys is None and not is_loopback(host) and host != self._known:
-            message = f"the host {host!r} is not served here; ask 127.0.0.1 or localhost"
+        named = _name_of(host)
+        if (named is None and host is not None) or (self._keys is None and not _is_local(named)):
+            message = f"the host {host!r:.100} is not served here; ask 127.0.0.1 or localhost"
             raise Problem(421, "unknown_host", message)
-        origin = request.headers.get("Origin")
-        if origin is not None and _host_of(origin) != request.headers.get("Host"):
-            raise Problem(403, "foreign_origin", f"pages of {origin} may not use this service")
+        origin = given.get(b"origin")
+        if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
+            raise Problem(403, "foreign_origin", f"pages of {origin:.100} may not use this service")
 
     def _check_key(self, request: Request, route: APIRoute, keys: Sequence[ApiKey]) -> None:
         kind, _, secret = request.headers.get("Authorization", "").partition(" ")
@@ -124,12 +138,16 @@ class Guarded:
             raise Problem(403, "not_allowed", f"the key of {key.name} does not allow {scope!r}")
 
 
-def _host_of(origin: str) -> str:
-    """The host and port of an origin; empty if it has none, or no such form."""
-    try:
-        return urlsplit(origin).netloc
-    except ValueError:
-        return ""
+def _name_of(host: str | None) -> str | None:
+    """The name or address in a header Host; None if it has another form."""
+    found = _HOST.fullmatch(host or "")
+    if found is None or int(found[3] or 0) > _LAST_PORT:
+        return None
+    return found[2] or found[1]
+
+
+def _is_local(name: str | None) -> bool:
+    return name is not None and is_loopback(name)
 
 
 def _scope(method: str, path: str) -> str:

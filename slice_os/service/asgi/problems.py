@@ -51,6 +51,8 @@ _STATUSES: Sequence[tuple[type[SliceError], int, str]] = (
 )
 # Faults of a request that an answer tells.
 _TOLD = 3
+# Of what a request has, a message quotes so much.
+_LONGEST, _LONGEST_MESSAGE = 100, 1_000
 _HTTP_CODES = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}
 
 
@@ -68,7 +70,10 @@ def problem_of(error: BaseException) -> Problem:
 
 def error_body(problem: Problem, request_id: str) -> dict[str, Any]:
     """The JSON of an error."""
-    return {"error": {"code": problem.code, "message": str(problem), "request_id": request_id}}
+    message = str(problem)
+    if len(message) > _LONGEST_MESSAGE:
+        message = f"{message[:_LONGEST_MESSAGE]} […]"
+    return {"error": {"code": problem.code, "message": message, "request_id": request_id}}
 
 
 def error_response(problem: Problem, request_id: str) -> Response:
@@ -116,7 +121,7 @@ def _faults_of(errors: Sequence[Any]) -> str:
     forms: dict[str, list[str]] = {}
     for error in errors:
         # Of fields, which are in lower case, pydantic names the form before.
-        place = [str(part) for part in error["loc"]]
+        place = [f"{part!s:.{_LONGEST}}" for part in error["loc"]]
         form = place.pop(1) if len(place) > 1 and place[1][:1].isupper() else ""
         forms.setdefault(form, []).append(f"{'.'.join(place)}: {error['msg']}")
     faults = min(forms.values(), key=len)

@@ -1,4 +1,4 @@
-"""Requests: whole, within limits, with an id and security headers, and answered after a crash."""
+"""Requests: with an id and security headers, answered after a crash, and read in time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from slice_os.errors import SliceError
-from slice_os.service.asgi.problems import Problem, error_response, problem_of
+from slice_os.service.asgi.problems import error_response, problem_of
 from slice_os.service.settings import Limits
 
 REQUEST_ID = "X-Request-Id"
@@ -80,59 +80,6 @@ class SenderLeft(Exception):  # noqa: N818  not an error
     """Nobody waits for the answer any more."""
 
 
-class WholeRequests:
-    """Passes on whole requests, and cancels the work when their sender disconnects."""
-
-    def __init__(self, app: ASGIApp, limits: Limits) -> None:
-        self._app = app
-        self._limits = limits
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request.
-
-        Raises:
-            Problem: 413 if the body is too large, 408 if it comes too slowly.
-            SenderLeft: if its sender disconnects.
-        """
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        body = await self._body(receive)
-        answering = asyncio.ensure_future(self._app(scope, replayed(body), send))
-        leaving = asyncio.ensure_future(_left(receive))
-        try:
-            await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
-            if not answering.done():
-                answering.cancel()
-                with suppress(asyncio.CancelledError):
-                    await answering
-                raise SenderLeft
-            answering.result()
-        finally:
-            answering.cancel()
-            leaving.cancel()
-
-    async def _body(self, receive: Receive) -> bytes:
-        """The body, which has to go on coming."""
-        parts = bytearray()
-        began = monotonic()
-        while True:
-            left = began + self._limits.patience(len(parts)) - monotonic()
-            try:
-                message = await asyncio.wait_for(receive(), left)
-            except (TimeoutError, asyncio.TimeoutError):
-                slow = "the body comes too slowly; send it again"
-                raise Problem(408, "too_slow", slow) from None
-            if message["type"] == "http.disconnect":
-                raise SenderLeft
-            parts.extend(message.get("body", b""))
-            if len(parts) > self._limits.body_bytes:
-                limit = f"{self._limits.body_bytes:,} bytes"
-                raise Problem(413, "too_large", f"a body has {limit} at most; send less")
-            if not message.get("more_body", False):
-                return bytes(parts)
-
-
 class Paced:
     """Sends answers; a reader who takes them too slowly is left."""
 
@@ -158,22 +105,3 @@ class Paced:
             waited += max(0.0, monotonic() - began - _OWN_SECONDS)
 
         await self._app(scope, receive, paced if scope["type"] == "http" else send)
-
-
-def replayed(body: bytes) -> Receive:
-    """Receives the body at once, and nothing after it."""
-    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def receive() -> Message:
-        if messages:
-            return messages.pop()
-        # `WholeRequests` watches for a sender that disconnects.
-        never: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
-        return await never
-
-    return receive
-
-
-async def _left(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

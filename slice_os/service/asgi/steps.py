@@ -1,51 +1,43 @@
 """The steps of work: where it ends if nobody waits for it, and gives way to answers.
 
-A thread cannot be stopped from outside. Work therefore checks between its steps whether anybody
-still waits for it: between batches of texts to encode, between passages, before verifying hits.
+A thread cannot be stopped from outside. Every long loop of the library therefore has a checkpoint,
+see `slice_os.threads.checkpoint`; here it asks whether anybody still waits for the work.
 """
 
 from __future__ import annotations
 
-import contextvars
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from threading import Condition, Event
 from time import monotonic
 from typing import TypeVar
 
-from slice_os.threads import usable_cores
+from slice_os.threads import CHECKPOINT, checkpoint, usable_cores
 
 T = TypeVar("T")
 
 # So many times as long as they have worked, mining and writing wait for answers at most.
 _COURTESY = 1.0
 
-CURRENT: contextvars.ContextVar[Event | None] = contextvars.ContextVar(
-    "slice_os_stop", default=None
-)
-"""Set as soon as the work that runs in this context should stop."""
-
-_GIVE_WAY: contextvars.ContextVar[Callable[[], None]] = contextvars.ContextVar(
-    "slice_os_give_way", default=lambda: None
-)
-
 
 class Stopped(Exception):  # noqa: N818  not an error
     """Work ends because nobody waits for its result."""
 
 
-def check_stopped() -> None:
-    """Let answers go first, if others should; raise `Stopped` if nobody waits for this work."""
-    _GIVE_WAY.get()()
-    stop = CURRENT.get()
-    if stop is not None and stop.is_set():
-        raise Stopped
+def stopping(stop: Event) -> Callable[[], None]:
+    """The checkpoint of work that ends by `Stopped` once an event is set."""
+
+    def check() -> None:
+        if stop.is_set():
+            raise Stopped
+
+    return check
 
 
 def until_stopped(items: Iterable[T]) -> Iterator[T]:
-    """Yield the items, until the work should stop."""
+    """Yield the items, with a checkpoint before each."""
     for item in items:
-        check_stopped()
+        checkpoint()
         yield item
 
 
@@ -85,8 +77,14 @@ class Courtesy:
                 self._changed.wait_for(lambda: self._answers < self._cores, _COURTESY * worked)
             since = monotonic()
 
-        before = _GIVE_WAY.set(give_way)
+        check = CHECKPOINT.get()
+
+        def step() -> None:
+            give_way()
+            check()
+
+        before = CHECKPOINT.set(step)
         try:
             yield
         finally:
-            _GIVE_WAY.reset(before)
+            CHECKPOINT.reset(before)

@@ -7,16 +7,17 @@ import contextvars
 import ctypes
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext, suppress
 from math import inf
 from threading import Event, Lock
 from time import monotonic
 from typing import Any, Literal, TypeVar
 
 from slice_os.service.asgi.problems import Problem, problem_of
-from slice_os.service.asgi.steps import CURRENT, Courtesy, Stopped, until_stopped
+from slice_os.service.asgi.steps import Courtesy, Stopped, stopping, until_stopped
 from slice_os.service.settings import Limits
+from slice_os.threads import CHECKPOINT
 
 T = TypeVar("T")
 
@@ -30,6 +31,8 @@ _LATEST = 0.1
 # A stream passes on what it has after so many items, or so many seconds.
 _BATCH, _BATCH_SECONDS = 64, 0.1
 _QUIET_SECONDS = 5.0
+# For a change that has begun to end, when its time is over.
+_SETTLING_SECONDS = 10.0
 # The number of `M_ARENA_MAX` in glibc's malloc.h.
 _ARENA_MAX, _HEAPS = -8, 4
 
@@ -37,7 +40,7 @@ SENDER: contextvars.ContextVar[str | None] = contextvars.ContextVar("slice_os_se
 """The name of the key of the request that runs in this context; None if there are no keys."""
 
 
-LaneName = Literal["answers", "mining", "writing", "files"]
+LaneName = Literal["answers", "mining", "writing", "files", "bodies", "originals"]
 
 
 class _Lane:
@@ -46,7 +49,10 @@ class _Lane:
     Of the places, no key has more than half. Unless there is a rush that may pass, work is refused
     that would have to wait for more than so many others for each thread, or for so many seconds, as
     ``patience`` says: some is answered soon then, rather than all of it late. Work runs within
-    ``around``.
+    ``around``. A place is free as soon as its thread is, however late.
+
+    ``late`` tells that work has ended because its time was over. A lane that tells what else may be
+    the case, ``unsettled``, waits for work that cannot end at once.
     """
 
     def __init__(
@@ -56,6 +62,7 @@ class _Lane:
         places: int,
         seconds: float,
         late: str,
+        unsettled: str = "",
         patience: tuple[float, float] = (inf, inf),
         around: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
@@ -68,8 +75,10 @@ class _Lane:
         self._takes = 0.0
         self._places = places
         self._late = late
+        self._unsettled = unsettled
         self._around = around
         self._taken: Counter[str | None] = Counter()
+        self._counting = Lock()
         self._awaited: set[asyncio.Future[Any]] = set()
         self.stopped = False
 
@@ -77,9 +86,8 @@ class _Lane:
     def admitted(self) -> int:
         return self._taken.total()
 
-    @contextmanager
-    def place(self) -> Iterator[None]:
-        """Take a place; a Problem if there is none."""
+    def take_place(self) -> Callable[[], None]:
+        """Take a place; returns what gives it back, from any thread. A Problem if there is none."""
         key = SENDER.get()
         own = self._taken[key] if key is not None else 0
         if self.admitted < self._size:
@@ -88,25 +96,59 @@ class _Lane:
             raise self._busy()
         turns = max(0, self.admitted + 1 - self._size) / self._size
         self._refuse_if(turns > self._turns or turns * self._takes > self._wait)
-        self._taken[key] += 1
-        try:
-            yield
-        finally:
-            self._taken[key] -= 1
+        with self._counting:
+            self._taken[key] += 1
 
-    async def within(self, work: Callable[[], T], end: float) -> T:
-        """Run a function in a thread until a time, by the monotonic clock."""
-        if self.stopped:
-            raise problem_of(asyncio.CancelledError())
+        def give_back() -> None:
+            with self._counting:
+                self._taken[key] -= 1
+
+        return give_back
+
+    def submit(
+        self, work: Callable[[], T], ended: Callable[[], None] = lambda: None
+    ) -> tuple[Future[T], Event]:
+        """Give work to a thread; ``ended`` is called behind it. The event stops it."""
         stop = Event()
         context = contextvars.copy_context()
-        context.run(CURRENT.set, stop)
-        future = self.threads.submit(context.run, self._begin, stop, work, monotonic())
+        context.run(CHECKPOINT.set, stopping(stop))
+        # A future that is cancelled stays in the queue; what its work holds must not.
+        waiting = [work]
+        try:
+            future = self.threads.submit(context.run, self._begin, stop, waiting, monotonic())
+        except RuntimeError as error:  # the threads have been shut down
+            ended()
+            raise problem_of(asyncio.CancelledError()) from error
+
+        def end(_future: Future[T]) -> None:
+            waiting.clear()
+            ended()
+
+        future.add_done_callback(end)
+        return future, stop
+
+    async def within(
+        self, work: Callable[[], T], end: float, ended: Callable[[], None] = lambda: None
+    ) -> T:
+        """Run a function in a thread until a time, by the monotonic clock; see `submit`."""
+        if self.stopped:
+            ended()
+            raise problem_of(asyncio.CancelledError())
+        future, stop = self.submit(work, ended)
         awaited = asyncio.wrap_future(future)
         self._awaited.add(awaited)
         try:
-            return await asyncio.wait_for(awaited, end - monotonic())
-        except (TimeoutError, asyncio.TimeoutError):
+            done, _ = await asyncio.wait((awaited,), timeout=end - monotonic())
+            if not done:
+                stop.set()
+                if self._unsettled and not future.cancel():
+                    done, _ = await asyncio.wait((awaited,), timeout=_SETTLING_SECONDS)
+                if not done and self._unsettled and not future.cancelled():
+                    raise Problem(504, "time_limit", self._unsettled)
+                if not done:
+                    raise Problem(504, "time_limit", self._late)
+            return awaited.result()
+        except Stopped:
             raise Problem(504, "time_limit", self._late) from None
         except asyncio.CancelledError as error:
             if self.stopped:
@@ -115,6 +157,7 @@ class _Lane:
         finally:
             self._awaited.discard(awaited)
             stop.set()
+            awaited.cancel()
 
     def stop(self) -> None:
         """Wait for no work any more, neither for what runs nor for what is still to come."""
@@ -122,12 +165,13 @@ class _Lane:
         for awaited in list(self._awaited):
             awaited.cancel()
 
-    def _begin(self, stop: Event, work: Callable[[], T], since: float) -> T:
+    def _begin(self, stop: Event, waiting: list[Callable[[], T]], since: float) -> T:
         """Do the work, unless nobody waits for it any more, or it has waited for too long."""
         if stop.is_set():
             raise Stopped
         begun = monotonic()
         self._refuse_if(begun - since > self._wait)
+        work = waiting.pop()
         try:
             with self._around():
                 return work()
@@ -149,7 +193,7 @@ class _Lane:
 class WorkPool:
     """Threads for work that must not run on the event loop, in lanes that do not wait for others.
 
-    Work stops when its sender disconnects, or its time is over; see `check_stopped`.
+    Work stops when its sender disconnects, or its time is over; see `Stopped`.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -158,16 +202,23 @@ class WorkPool:
             "the time for writing is over; documents that were complete by then are stored: send "
             "the others again, fewer or shorter ones at a time"
         )
+        unchanged = "the time for an answer is over, and nothing has changed; try again"
+        unsettled = (
+            "the time for an answer is over, and a change has begun that may still end; read what "
+            "is there before you repeat it"
+        )
         workers, half = limits.workers, max(1, limits.workers // 2)
         usual = workers + limits.waiting
         soon, patience = (limits.seconds, late), (_TURNS, limits.wait_seconds)
         courtesy = Courtesy()
         first, after = courtesy.answering, courtesy.giving_way
         self._lanes: dict[LaneName, _Lane] = {
-            "answers": _Lane("answer", workers, usual, *soon, patience, first),
+            "answers": _Lane("answer", workers, usual, *soon, "", patience, first),
             "mining": _Lane("mine", half, limits.streams, limits.mine_seconds, late, around=after),
             "writing": _Lane("write", half, limits.writes, limits.write_seconds, cut, around=after),
-            "files": _Lane("file", half, usual, *soon, patience),
+            "files": _Lane("file", half, usual, limits.seconds, unchanged, unsettled, patience),
+            "bodies": _Lane("body", half, usual, *soon, "", patience),
+            "originals": _Lane("original", 1, limits.originals, *soon),
         }
 
     @property
@@ -182,8 +233,8 @@ class WorkPool:
             Problem: 429 if too many requests wait, 504 if the time is over.
         """
         chosen = self._lanes[lane]
-        with chosen.place():
-            return await chosen.within(work, monotonic() + chosen.seconds)
+        give_back = chosen.take_place()
+        return await chosen.within(work, monotonic() + chosen.seconds, give_back)
 
     async def stream(self, items: Callable[[], Iterator[T]]) -> AsyncGenerator[list[T], None]:
         """Yield the items of an iterator that runs in the threads for mining, some at a time.
@@ -197,35 +248,35 @@ class WorkPool:
         """
         lane = self._lanes["mining"]
         end = monotonic() + lane.seconds
-        with lane.place():
-            batches, busy = _batches(items), Lock()
+        give_back = lane.take_place()
+        batches, busy = _batches(items), Lock()
 
-            def following() -> list[T] | None:
-                with busy:
-                    return next(batches, None)
+        def following() -> list[T] | None:
+            with busy:
+                return next(batches, None)
 
-            def close() -> None:
-                with busy:
-                    batches.close()
-                _give_back_memory()
+        def close() -> None:
+            with busy:
+                batches.close()
+            give_back_memory()
 
-            pending = asyncio.ensure_future(lane.within(following, end))
-            try:
-                while True:
-                    done, _ = await asyncio.wait((pending,), timeout=_QUIET_SECONDS)
-                    if not done:
-                        yield []
-                        continue
-                    batch = pending.result()
-                    if batch is None:
-                        return
-                    yield batch
-                    pending = asyncio.ensure_future(lane.within(following, end))
-            finally:
-                pending.cancel()
-                # A pool that closes drops its threads' work anyway.
-                with suppress(RuntimeError):
-                    lane.threads.submit(close)
+        pending = asyncio.ensure_future(lane.within(following, end))
+        try:
+            while True:
+                done, _ = await asyncio.wait((pending,), timeout=_QUIET_SECONDS)
+                if not done:
+                    yield []
+                    continue
+                batch = pending.result()
+                if batch is None:
+                    return
+                yield batch
+                pending = asyncio.ensure_future(lane.within(following, end))
+        finally:
+            pending.cancel()
+            # A pool that closes drops its threads' work anyway.
+            with suppress(Problem):
+                lane.submit(close, give_back)
 
     def stop(self) -> None:
         """Answer who still waits for work that the service stops; to call on the event loop."""
@@ -263,7 +314,7 @@ def share_memory() -> None:
         ctypes.CDLL(None).mallopt(_ARENA_MAX, _HEAPS)
 
 
-def _give_back_memory() -> None:
+def give_back_memory() -> None:
     """Give memory that is free back to the system, where the C library keeps it."""
     with suppress(OSError, AttributeError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import fields
-from functools import partial, wraps
+from functools import wraps
 from inspect import cleandoc, signature
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_type_hints
 
@@ -17,16 +17,34 @@ from pydantic import (
     ConfigDict,
     Field,
     create_model,
+    model_validator,
 )
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.responses import Response
+from typing_extensions import Self
 
 from slice_os.errors import InputError
+from slice_os.query.filters import check_size
 from slice_os.query.options import FUSION_NAMES, MAX_CANDIDATES, ORDERS, HitOptions
 from slice_os.service.asgi.work import LaneName
 from slice_os.service.services import Services
-from slice_os.service.settings import LONGEST_PHRASE, MOST_HITS, MOST_PHRASES
+from slice_os.service.settings import (
+    LONGEST_PHRASE,
+    LONGEST_PHRASES,
+    MOST_HITS,
+    MOST_PHRASES,
+)
 from slice_os.text.documents import check_text
 from slice_os.verifier.registry import verifier_names
+
+
+class _AnyPath(PathConvertor):
+    """The rest of a path, also with line ends: otherwise one at its end would be lost."""
+
+    regex = "(?s:.*)"
+
+
+register_url_convertor("path", _AnyPath())
 
 
 def _storable(text: str) -> str:
@@ -40,8 +58,12 @@ def _storable(text: str) -> str:
 AnyText = Annotated[str, AfterValidator(_storable)]
 """A text of characters that can be stored, maybe empty."""
 
+Item = TypeVar("Item")
+Many: TypeAlias = Annotated[list[Item], Field(fail_fast=True)]
+"""A list in a request; of one with many faults, the first is told."""
+
 Text = Annotated[str, Field(min_length=1, max_length=LONGEST_PHRASE)]
-PhraseList = Text | Annotated[list[Text], Field(min_length=1, max_length=MOST_PHRASES)]
+PhraseList = Text | Annotated[Many[Text], Field(min_length=1, max_length=MOST_PHRASES)]
 """One phrase, or several that mean the same."""
 
 StoreName = Annotated[str | None, Field(description="May be missing if one store is served.")]
@@ -54,8 +76,17 @@ def _whole(number: object) -> object:
 WHOLE = BeforeValidator(_whole)
 """For whole numbers; in JSON, 3.0 is one, too."""
 
+
+def _few(where: Mapping[str, Any]) -> Mapping[str, Any]:
+    try:
+        check_size(where)
+    except InputError as error:
+        raise ValueError(str(error)) from None
+    return where
+
+
 Filters = Annotated[
-    Mapping[str, Any] | None,
+    Annotated[Mapping[str, Any], AfterValidator(_few)] | None,
     Field(
         description="Metadata fields, each with the value or values that it may have, or with "
         'operators: {"csat": {"gte": 3}, "domain": ["bank", "airline"]}; `_id` is the id of the '
@@ -92,8 +123,11 @@ def pooled(lane: LaneName = "answers") -> Callable[[Work], Handler]:
     def decorated(work: Work) -> Handler:
         @wraps(work)
         async def handled(services: Services, **given: Any) -> Response:
-            answer = await services.pool.run(partial(work, services, **given), lane)
-            return answer if isinstance(answer, Response) else JsonAnswer(answer)
+            def answered() -> Response:
+                answer = work(services, **given)
+                return answer if isinstance(answer, Response) else JsonAnswer(answer)
+
+            return await services.pool.run(answered, lane)
 
         # FastAPI would look up the names of types in this module.
         handled.__signature__ = signature(work, eval_str=True)  # type: ignore[attr-defined]
@@ -113,7 +147,7 @@ VerifierName: Any = Literal[verifier_names()]
 
 # An option is a field of `SearchOptions` or `MineOptions`, and a line here if it has limits.
 _LIMITS: dict[str, Any] = {
-    "counter_phrases": Annotated[list[Text], Field(max_length=MOST_PHRASES)],
+    "counter_phrases": Annotated[Many[Text], Field(max_length=MOST_PHRASES)],
     "threshold": Cosine | None,
     "verifier": VerifierName | None,
     "min_probability": Probability | None,
@@ -136,6 +170,16 @@ class PhraseBody(Body):
     """
 
     phrases: PhraseList
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Self:
+        own = [self.phrases] if isinstance(self.phrases, str) else self.phrases
+        length = sum(map(len, (*own, *getattr(self, "counter_phrases", ()))))
+        if length > LONGEST_PHRASES:
+            raise ValueError(
+                f"phrases of {length:,} characters together; give {LONGEST_PHRASES:,} at most"
+            )
+        return self
 
     def options(self, kind: type[Options]) -> Options:
         """The options of a kind, from the fields that the request has."""

@@ -19,6 +19,7 @@ from slice_os.errors import InputError
 from slice_os.hits.hit import Hit
 from slice_os.hits.precision_cut import wilson_interval
 from slice_os.query.filters import DATE
+from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.known_hits import Key, store_state
 from slice_os.service.resources.bodies import pooled
@@ -35,7 +36,7 @@ from slice_os.topics.run import mine_topics
 from slice_os.topics.tallies import PERIODS, expected_documents, place_of, place_of_span, tally
 from slice_os.topics.topic import Topic
 
-router = APIRouter(tags=["topics"])
+router = APIRouter(tags=["topics"], route_class=JsonRoute)
 
 By = Annotated[
     str, Query(min_length=1, description="day, week, document, or the name of a metadata field.")

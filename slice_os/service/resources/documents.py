@@ -12,9 +12,10 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from slice_os.corpus import Corpus
+from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.problems import Problem
 from slice_os.service.asgi.steps import until_stopped
-from slice_os.service.resources.bodies import WHOLE, Body, StoreName, pooled
+from slice_os.service.resources.bodies import WHOLE, Body, Many, StoreName, pooled
 from slice_os.service.resources.hits import (
     HitsAnswer,
     PhraseHighlights,
@@ -26,7 +27,7 @@ from slice_os.service.settings import MOST_TEXTS
 from slice_os.stores.protocol import DocumentEntry
 from slice_os.text.documents import Document, Scalar, Segment
 
-router = APIRouter(tags=["documents"])
+router = APIRouter(tags=["documents"], route_class=JsonRoute)
 
 
 class SegmentBody(Body):
@@ -46,7 +47,7 @@ class DocumentBody(Body):
     id: Annotated[str, Field(min_length=1)] | None = None
     text: str
     metadata: dict[str, Scalar] = Field(default_factory=dict)
-    segments: list[SegmentBody] = Field(default_factory=list)
+    segments: Many[SegmentBody] = Field(default_factory=list)
     language: str | None = None
 
     def document(self, name: str) -> Document:
@@ -71,7 +72,7 @@ class DocumentsRequest(Body):
     """
 
     store: StoreName = None
-    documents: Annotated[list[NamedDocument], Field(max_length=MOST_TEXTS)]
+    documents: Annotated[Many[NamedDocument], Field(max_length=MOST_TEXTS)]
 
 
 class AddedAnswer(BaseModel):

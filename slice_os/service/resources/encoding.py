@@ -8,15 +8,16 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
-from slice_os.service.resources.bodies import WHOLE, Body, Text, pooled
+from slice_os.service.resources.bodies import WHOLE, Body, Many, Text, pooled
 from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_TEXTS
 
-router = APIRouter(tags=["encode"])
+router = APIRouter(tags=["encode"], route_class=JsonRoute)
 
 Offset = Annotated[int, Field(ge=0), WHOLE]
-Span = Annotated[list[Offset], Field(min_length=2, max_length=2)]
+Span = Annotated[Many[Offset], Field(min_length=2, max_length=2)]
 
 
 class TextBody(Body):
@@ -29,7 +30,7 @@ class TextBody(Body):
     """
 
     text: str
-    spans: Annotated[list[Span], Field(max_length=MOST_TEXTS)] = Field(default_factory=list)
+    spans: Annotated[Many[Span], Field(max_length=MOST_TEXTS)] = Field(default_factory=list)
     tokens: bool = False
 
 
@@ -41,8 +42,8 @@ class EncodeRequest(Body):
         texts: their spans and word pieces get vectors.
     """
 
-    phrases: Annotated[list[Text], Field(max_length=MOST_TEXTS)] = Field(default_factory=list)
-    texts: Annotated[list[TextBody], Field(max_length=MOST_TEXTS)] = Field(default_factory=list)
+    phrases: Annotated[Many[Text], Field(max_length=MOST_TEXTS)] = Field(default_factory=list)
+    texts: Annotated[Many[TextBody], Field(max_length=MOST_TEXTS)] = Field(default_factory=list)
 
 
 class TokenAnswer(BaseModel):

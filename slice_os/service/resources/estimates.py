@@ -9,6 +9,7 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from slice_os.corpus import Corpus
+from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.known_hits import store_state
 from slice_os.service.resources.bodies import WHOLE, Body, StoreName, pooled
 from slice_os.service.resources.hits import HitsAnswer
@@ -19,7 +20,7 @@ from slice_os.topics.labels import Label
 from slice_os.topics.recall import TopicEstimate
 from slice_os.topics.sampling import Sample, sample
 
-router = APIRouter(tags=["topics"])
+router = APIRouter(tags=["topics"], route_class=JsonRoute)
 
 _MOST_SAMPLES = 100
 

@@ -15,8 +15,16 @@ from slice_os.query.options import HitOptions, MineOptions
 from slice_os.search.listing import Search, search_phrases
 from slice_os.search.refinement import arranged
 from slice_os.service.asgi.steps import until_stopped
-from slice_os.service.resources.bodies import Body, PhraseBody, StoreName, Text, Unit, with_options
-from slice_os.service.services import Services, stoppable
+from slice_os.service.resources.bodies import (
+    Body,
+    Many,
+    PhraseBody,
+    StoreName,
+    Text,
+    Unit,
+    with_options,
+)
+from slice_os.service.services import Services
 from slice_os.service.settings import MOST_PHRASES
 from slice_os.tables.table import type_hints
 from slice_os.topics.run import mine_topics, search_topics
@@ -61,7 +69,7 @@ class TopicHighlights(Body):
     verify: bool | None = None
     unit: Unit = "span"
     reader: Annotated[str, Field(max_length=100)] = ""
-    topics: Annotated[list[Text], Field(min_length=1, max_length=MOST_PHRASES)]
+    topics: Annotated[Many[Text], Field(min_length=1, max_length=MOST_PHRASES)]
 
 
 def mined(
@@ -85,7 +93,7 @@ def mined(
             verify=wanted.verify,
             labels=services.current_labels(wanted.reader),
         )
-    options = stoppable(wanted.options(MineOptions), corpus.encoder)
+    options = wanted.options(MineOptions)
     # Arranging takes all hits before it returns the first one, so that it must be stoppable.
     streamed = replace(options, where=where, order=None, collapse=False)
     return iter(arranged(until_stopped(corpus.iter_mine(wanted.phrases, streamed)), options))
@@ -107,7 +115,7 @@ def searched(
             unit=wanted.unit,
             verify=wanted.verify,
         )
-    options = replace(stoppable(wanted.options(MineOptions), corpus.encoder), where=where)
+    options = replace(wanted.options(MineOptions), where=where)
     verifier = corpus.refinement(options.verify).verifier
     return search_phrases(corpus.store, corpus.encoder, wanted.phrases, options, verifier)
 

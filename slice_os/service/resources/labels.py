@@ -10,19 +10,22 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from slice_os.hits.hit import Context
+from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.problems import Problem
-from slice_os.service.resources.bodies import WHOLE, AnyText, Body, pooled
+from slice_os.service.resources.bodies import WHOLE, AnyText, Body, Many, pooled
 from slice_os.service.resources.topics import Filled, Name
 from slice_os.service.services import Services, Shared
+from slice_os.service.settings import LONGEST_PHRASE
 from slice_os.topics.agreement import Agreement, agreement, disputes
 from slice_os.topics.labels import Answer, Origin, label_of
 from slice_os.topics.reviewing import origin_of, requirements
 
-router = APIRouter(tags=["labels"])
+router = APIRouter(tags=["labels"], route_class=JsonRoute)
 
 Offset = Annotated[int, Field(ge=0, lt=2**53), WHOLE]
+ShortText = Annotated[AnyText, Field(max_length=LONGEST_PHRASE)]
 Reader = Annotated[str, Field(max_length=100)]
-MOST_LABELS = 1_000
+MOST_LABELS, LONGEST_PASSAGE = 1_000, 1_000_000
 
 
 class LabelledWords(Body):
@@ -34,12 +37,12 @@ class LabelledWords(Body):
         start: first code point in the document.
         end: one past the last; by default the length of the text.
         text: the words.
-        reader: name of who answers; by default that of the key, if one was sent.
+        reader: name of who answers; that of the key, if one was sent: no other is admitted then.
         settled: whether the answer ends a disagreement of readers.
     """
 
     topic: Name
-    doc_id: AnyText = ""
+    doc_id: ShortText = ""
     start: Offset = 0
     end: Offset | None = None
     text: Filled
@@ -52,16 +55,16 @@ class Passage(Body):
 
     start: Offset
     end: Offset
-    text: AnyText
+    text: Annotated[AnyText, Field(max_length=LONGEST_PASSAGE)]
 
 
 class OriginBody(Body):
     """What found a hit: see `slice_os.topics.labels.Origin`."""
 
-    model: AnyText
-    model_hash: AnyText
-    store: AnyText
-    version: AnyText
+    model: ShortText
+    model_hash: ShortText
+    store: ShortText
+    version: ShortText
     threshold: float | None = None
     min_probability: float | None = None
 
@@ -91,7 +94,7 @@ class NewLabels(Body):
     """
 
     store: str | None = None
-    labels: Annotated[list[LabelBody], Field(max_length=MOST_LABELS)]
+    labels: Annotated[Many[LabelBody], Field(max_length=MOST_LABELS)]
 
 
 class Added(BaseModel):
@@ -211,7 +214,7 @@ def add(services: Shared, request: Request, body: NewLabels) -> dict[str, int]:
         [
             replace(
                 label,
-                reader=label.reader or _sender(request),
+                reader=_reader(request, label.reader),
                 origin=label.origin or origins.get(label.topic),
             )
             for label in added
@@ -225,7 +228,7 @@ def add(services: Shared, request: Request, body: NewLabels) -> dict[str, int]:
 def take_back(services: Shared, request: Request, body: LabelledWords) -> Response:
     """Take back the reader's last label of some words; the one before it is then the last."""
     row = body.model_dump(exclude_none=True) | {"label": False}
-    label = label_of(row | {"reader": body.reader or _sender(request)}, "label")
+    label = label_of(row | {"reader": _reader(request, body.reader)}, "label")
     if not services.labels.take_back([label]):
         raise Problem(404, "no_such_label", f"no label of topic {label.topic!r} on these words")
     return Response(status_code=204)
@@ -235,9 +238,13 @@ def _row(answer: Answer) -> dict[str, Any]:
     return {"number": answer.number, **answer.label.to_row()}
 
 
-def _sender(request: Request) -> str:
-    """The name of the key that was sent."""
-    return getattr(request.state, "key", None) or ""
+def _reader(request: Request, given: str) -> str:
+    """The reader who answers; with a key, the one whom it names. A Problem, 403, for another."""
+    key: str | None = getattr(request.state, "key", None)
+    if key is not None and given not in ("", key):
+        message = f"the key of {key} answers as {key} alone; give that reader, or none"
+        raise Problem(403, "not_allowed", message)
+    return key or given
 
 
 def _origins(services: Services, store: str | None, names: set[str]) -> dict[str, Origin]:

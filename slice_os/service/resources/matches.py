@@ -9,8 +9,9 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from slice_os.errors import InputError
+from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
-from slice_os.service.resources.bodies import Body, StoreName, Text, pooled
+from slice_os.service.resources.bodies import Body, Many, StoreName, Text, pooled
 from slice_os.service.resources.hits import HitAnswer
 from slice_os.service.resources.mining import MostHits
 from slice_os.service.resources.topics import NewTopic, topic_of
@@ -19,7 +20,7 @@ from slice_os.service.settings import MOST_PHRASES
 from slice_os.topics.matching import match_topics, sound
 from slice_os.topics.topic import Topic
 
-router = APIRouter(tags=["topics"])
+router = APIRouter(tags=["topics"], route_class=JsonRoute)
 
 
 class MatchRequest(Body):
@@ -33,7 +34,7 @@ class MatchRequest(Body):
     """
 
     store: StoreName = None
-    topics: Annotated[list[Text], Field(min_length=1, max_length=MOST_PHRASES)] | None = None
+    topics: Annotated[Many[Text], Field(min_length=1, max_length=MOST_PHRASES)] | None = None
     rule: NewTopic | None = None
     limit: MostHits = None
 

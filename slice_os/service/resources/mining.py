@@ -24,12 +24,14 @@ from slice_os.hits.files import holds_texts, write_hits, write_labelled
 from slice_os.hits.hit import Hit
 from slice_os.query.options import MineOptions
 from slice_os.search.listing import LISTINGS, first_of_each
+from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.problems import error_body, problem_of
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.resources.bodies import (
     WHOLE,
     Body,
     Filters,
+    Many,
     PhraseBody,
     StoreName,
     pooled,
@@ -39,7 +41,7 @@ from slice_os.service.resources.hits import TopicHighlights, mined, searched
 from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_AROUND, MOST_EXPORTED
 
-router = APIRouter(tags=["search"])
+router = APIRouter(tags=["search"], route_class=JsonRoute)
 logger = logging.getLogger("slice_os.service")
 
 _MEDIA_TYPES = {
@@ -206,7 +208,7 @@ class ExportRequest(Body):
     """
 
     store: StoreName = None
-    hits: Annotated[list[dict[str, Any]], Field(max_length=MOST_EXPORTED)]
+    hits: Annotated[Many[dict[str, Any]], Field(max_length=MOST_EXPORTED)]
 
 
 @router.post(

@@ -9,13 +9,14 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from slice_os.corpus import Corpus
+from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.known_hits import store_state
 from slice_os.service.resources.bodies import pooled
 from slice_os.service.resources.counts import DateField, documents_by
 from slice_os.service.services import Shared
 from slice_os.topics.frequent import frequent_sentences
 
-router = APIRouter(tags=["stores"])
+router = APIRouter(tags=["stores"], route_class=JsonRoute)
 
 _SPEAKER = "speaker"
 _LISTED = 20_000

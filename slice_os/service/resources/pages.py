@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import base64
 from dataclasses import asdict
-from functools import lru_cache, partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from slice_os.errors import InputError
-from slice_os.originals.finding import PDF, Original, find_original
-from slice_os.originals.pdf_pages import opened, view_page
+from slice_os.originals.finding import PDF, find_original
+from slice_os.originals.pages_apart import view_apart
+from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.problems import Problem
-from slice_os.service.resources.bodies import WHOLE, Body, StoreName, pooled
+from slice_os.service.resources.bodies import WHOLE, Body, Many, StoreName, pooled
 from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_HITS
-from slice_os.text.documents import Extent, Segment
+from slice_os.text.documents import Extent
 
-router = APIRouter(tags=["documents"])
+router = APIRouter(tags=["documents"], route_class=JsonRoute)
 
 # Large enough for a screen with many points an inch; see `view_page` for pages that are long.
 _WIDEST = 2_400
@@ -45,7 +45,7 @@ class PageRequest(Body):
     store: StoreName = None
     page: Annotated[int, Field(ge=1), WHOLE]
     width: Annotated[int, Field(ge=100, le=_WIDEST), WHOLE] = 1_000
-    spans: Annotated[list[SpanBody], Field(max_length=MOST_HITS)] = Field(default_factory=list)
+    spans: Annotated[Many[SpanBody], Field(max_length=MOST_HITS)] = Field(default_factory=list)
 
 
 class PageAnswer(BaseModel):
@@ -72,7 +72,7 @@ class PageAnswer(BaseModel):
 
 
 @router.post("/pages/{doc_id:path}", response_model=PageAnswer)
-@pooled()
+@pooled("originals")
 def page(services: Shared, doc_id: str, body: PageRequest) -> dict[str, Any]:
     """A page of the PDF file that a document came from, as a picture.
 
@@ -86,10 +86,7 @@ def page(services: Shared, doc_id: str, body: PageRequest) -> dict[str, Any]:
         original = find_original(corpus.store, doc_id)
         if original.format != PDF:
             raise InputError(f"{doc_id}: only PDF files have pages")
-        with opened(original) as file:
-            extents = partial(_extents, original)
-            view = view_page(file, body.page, text, spans, body.width, extents)
-            pages = len(file)
+        view, pages = view_apart(original, body.page, text, spans, body.width)
     except InputError as error:
         raise Problem(404, "no_page", str(error)) from None
     return {
@@ -101,9 +98,3 @@ def page(services: Shared, doc_id: str, body: PageRequest) -> dict[str, Any]:
         "picture": f"data:image/webp;base64,{base64.b64encode(view.picture).decode()}",
         "boxes": view.boxes,
     }
-
-
-@lru_cache(64)
-def _extents(original: Original) -> tuple[Segment, ...]:
-    """Where its pages begin: reading all of them takes seconds for hundreds."""
-    return original.read().segments

@@ -9,10 +9,11 @@ from pydantic import BaseModel, Field
 
 from slice_os.errors import InputError
 from slice_os.hits.precision_cut import MEASURES, least_cut, wilson_interval
-from slice_os.service.resources.bodies import Body, pooled
+from slice_os.service.asgi.json_bodies import JsonRoute
+from slice_os.service.resources.bodies import Body, Many, pooled
 from slice_os.service.services import Shared
 
-router = APIRouter(tags=["labels"])
+router = APIRouter(tags=["labels"], route_class=JsonRoute)
 
 _MOST = 10_000
 Measure: Any = Literal[MEASURES]
@@ -34,7 +35,7 @@ class PrecisionRequest(Body):
         precision: that the cut should surely have.
     """
 
-    hits: Annotated[list[AnsweredHit], Field(min_length=1, max_length=_MOST)]
+    hits: Annotated[Many[AnsweredHit], Field(min_length=1, max_length=_MOST)]
     by: Measure = "probability"
     precision: Annotated[float, Field(gt=0, le=1)] = 0.8
 

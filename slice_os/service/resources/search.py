@@ -11,14 +11,15 @@ from pydantic import Field
 
 from slice_os.query.options import HitOptions, SearchOptions
 from slice_os.search.scan import scan as scan_documents
+from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
-from slice_os.service.resources.bodies import PhraseBody, StoreName, pooled, with_options
+from slice_os.service.resources.bodies import Many, PhraseBody, StoreName, pooled, with_options
 from slice_os.service.resources.documents import DocumentBody, documents_of
 from slice_os.service.resources.hits import HitsAnswer
-from slice_os.service.services import Shared, stoppable
+from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_TEXTS
 
-router = APIRouter(tags=["search"])
+router = APIRouter(tags=["search"], route_class=JsonRoute)
 
 
 @with_options(SearchOptions)
@@ -40,7 +41,7 @@ class ScanRequest(PhraseBody):
         documents: the id of one without an id is its position, from 0.
     """
 
-    documents: Annotated[list[DocumentBody], Field(max_length=MOST_TEXTS)]
+    documents: Annotated[Many[DocumentBody], Field(max_length=MOST_TEXTS)]
 
 
 class SearchAnswer(HitsAnswer):
@@ -67,7 +68,7 @@ def search(services: Shared, body: SearchRequest) -> dict[str, Any]:
     """The best passages for any of the phrases, each with its best span."""
     begun = perf_counter()
     corpus = services.stores.get(body.store)
-    hits = corpus.search(body.phrases, stoppable(body.options(SearchOptions), corpus.encoder))
+    hits = corpus.search(body.phrases, body.options(SearchOptions))
     return {
         "hits": [hit.to_dict() for hit in hits],
         "said": hits.said,
@@ -86,6 +87,5 @@ def scan(services: Shared, body: ScanRequest) -> dict[str, Any]:
     documents = until_stopped(documents_of(body.documents))
     options = body.options(HitOptions)
     options = replace(options, verifier=options.verifier or services.settings.verifier)
-    options = stoppable(options, encoder)
     hits = scan_documents(documents, body.phrases, options, encoder=encoder)
     return {"hits": [hit.to_dict() for hit in until_stopped(hits)]}

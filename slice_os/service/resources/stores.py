@@ -11,12 +11,13 @@ from pydantic import BaseModel
 from slice_os.corpus import Corpus
 from slice_os.errors import StoreError
 from slice_os.search.refinement import usual_cut
+from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.problems import problem_of
 from slice_os.service.resources.bodies import pooled
 from slice_os.service.services import Shared
 from slice_os.stores.protocol import FieldValue
 
-router = APIRouter(tags=["stores"])
+router = APIRouter(tags=["stores"], route_class=JsonRoute)
 
 
 class StoreEntry(BaseModel):

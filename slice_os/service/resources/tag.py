@@ -10,7 +10,8 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from slice_os.hits.hit import Hit
-from slice_os.service.resources.bodies import Body, pooled
+from slice_os.service.asgi.json_bodies import JsonRoute
+from slice_os.service.resources.bodies import Body, Many, pooled
 from slice_os.service.resources.documents import DocumentBody
 from slice_os.service.resources.hits import HitsAnswer, named_topics
 from slice_os.service.resources.topics import Name
@@ -18,7 +19,7 @@ from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_TEXTS
 from slice_os.topics.run import TopicTagger
 
-router = APIRouter(tags=["tag"])
+router = APIRouter(tags=["tag"], route_class=JsonRoute)
 
 _tagger = lru_cache(8)(TopicTagger)  # so that phrases are not encoded again for every request
 
@@ -33,8 +34,8 @@ class TagRequest(Body):
         verify: whether the verifier reads the hits; by default if it knows the model.
     """
 
-    documents: Annotated[list[DocumentBody], Field(max_length=MOST_TEXTS)]
-    topics: list[Name] | None = None
+    documents: Annotated[Many[DocumentBody], Field(max_length=MOST_TEXTS)]
+    topics: Many[Name] | None = None
     exclusive: bool = False
     verify: bool | None = None
 

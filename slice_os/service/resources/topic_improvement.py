@@ -10,6 +10,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.resources.bodies import (
     WHOLE,
@@ -35,7 +36,7 @@ from slice_os.topics.learning import learn
 from slice_os.topics.near_misses import suggest
 from slice_os.topics.topic import Learned
 
-router = APIRouter(tags=["topics"])
+router = APIRouter(tags=["topics"], route_class=JsonRoute)
 
 _SHOWN_HITS = 5
 

@@ -11,12 +11,14 @@ from pydantic import BaseModel, Field, create_model
 from starlette.responses import Response
 
 from slice_os.errors import InputError
+from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.resources.bodies import (
     WHOLE,
     Body,
     Cosine,
     Filters,
     JsonAnswer,
+    Many,
     Probability,
     Unit,
     VerifierName,
@@ -25,13 +27,13 @@ from slice_os.service.resources.bodies import (
 from slice_os.service.services import Shared
 from slice_os.service.settings import LONGEST_PHRASE
 from slice_os.tables.table import type_hints
-from slice_os.topics.combination import Part
+from slice_os.topics.combination import MOST_PARTS, Part
 from slice_os.topics.folder import StoredTopic
 from slice_os.topics.journal import rename_topic
-from slice_os.topics.table import NAME, read_table, topic_table
+from slice_os.topics.table import MOST_TEXTS, NAME, read_table, topic_table
 from slice_os.topics.topic import Learned, Topic
 
-router = APIRouter(tags=["topics"])
+router = APIRouter(tags=["topics"], route_class=JsonRoute)
 
 _NAME = f"^{NAME}$"
 Name = Annotated[str, Field(pattern=_NAME)]
@@ -43,7 +45,7 @@ IfMatch = Annotated[
     str | None,
     Header(description="The topic's etag in quotation marks, or * for any version."),
 ]
-_Texts = list[Filled]
+_Texts = Annotated[Many[Filled], Field(max_length=MOST_TEXTS)]
 _Weight = Annotated[float, Field(ge=-1e6, le=1e6)]
 _Count = Annotated[int, Field(ge=0, le=10**9), WHOLE]
 _Length = Annotated[str, Field(pattern=r"^\d+(\.\d+)? +(second|turn|sentence|word)s?$")]
@@ -53,7 +55,7 @@ _ETAG = re.compile(r'"([^"]*)"')
 
 _TYPES: dict[str, Any] = {
     "name": Name,
-    "description": str,
+    "description": Annotated[str, Field(max_length=LONGEST_PHRASE)],
     "unit": Unit,
     "verifier": VerifierName,
     "where": Filters,
@@ -91,7 +93,7 @@ class PartTable(_table(Part, "Part")):  # type: ignore[misc]
     topic: Name
 
 
-_Parts = Annotated[list[Name | PartTable], Field(min_length=1)]
+_Parts = Annotated[Many[Name | PartTable], Field(min_length=1, max_length=MOST_PARTS)]
 _TopicTable = _table(
     Topic, "TopicTable", learned=LearnedTable, per=Filled, all=_Parts, any=_Parts, none=_Parts
 )

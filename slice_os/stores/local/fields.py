@@ -22,6 +22,7 @@ from slice_os.stores.local.files import Database
 from slice_os.stores.protocol import FieldValue
 from slice_os.text.documents import Metadata, field_text
 from slice_os.text.passage_layout import LAYOUT
+from slice_os.threads import checkpoint
 
 MOST_NAMED = 500
 # Values that are looked at to tell a field of numbers from one of texts.
@@ -117,7 +118,12 @@ def _matching(connection: Database, condition: Condition) -> list[tuple[int, str
         narrowed = f" AND value COLLATE NOCASE IN ({_marks(named)})"
     rows = connection.execute(_LABELS + narrowed, (condition.field, *named))
     matches = matcher(condition)
-    return [(label, value) for label, value in rows if matches(value)]
+    found = []
+    for label, value in rows:
+        checkpoint()
+        if matches(value):
+            found.append((label, value))
+    return found
 
 
 def _batches(values: Sequence[Any]) -> list[Sequence[Any]]:

@@ -67,6 +67,7 @@ class LocalStore:
     """
 
     exhaustive = True
+    asks_server = False
 
     def __init__(self, folder: Path) -> None:
         if not exists(folder):

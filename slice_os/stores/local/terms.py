@@ -16,6 +16,7 @@ from slice_os.arrays import FloatArray, IntArray
 from slice_os.text.documents import Metadata
 from slice_os.text.passage_layout import layout_of
 from slice_os.text.words import INVISIBLE
+from slice_os.threads import checkpoint
 
 K1 = 1.2
 B = 0.75
@@ -95,6 +96,7 @@ def occurrences(
     connection.execute("REPLACE INTO temp.phrase (rowid, text) VALUES (1, ?)", (text,))
     stems = connection.execute("SELECT term FROM temp.stems ORDER BY offset")
     for (stem,), times in Counter(stems).items():
+        checkpoint()
         rows = connection.execute("SELECT doc FROM temp.occurrences WHERE term = ?", (stem,))
         passages = np.fromiter((row for (row,) in rows), dtype=np.int64)
         if len(passages):

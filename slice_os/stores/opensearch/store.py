@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -65,6 +65,7 @@ class OpenSearchStore:
     """
 
     exhaustive = False
+    asks_server = True
     folder = None
 
     def __init__(self, client: OpenSearch, name: str, location: str | None = None) -> None:
@@ -73,8 +74,7 @@ class OpenSearchStore:
         self.settings = index.settings
         self.handle = alias.named(index.name)
         self._server = ServerFlows(index, alias.location)
-        self.pause: Callable[[], None] = lambda: None
-        self._driver = Driver(client, alias.location, lambda: self.pause())
+        self._driver = Driver(client, alias.location)
 
     def replaced(self) -> bool:
         """Whether the alias stands for another index than when this store was opened."""

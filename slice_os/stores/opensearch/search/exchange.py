@@ -20,6 +20,7 @@ from opensearchpy import OpenSearch
 
 from slice_os.stores.opensearch.server.answers import complete
 from slice_os.stores.opensearch.server.connection import errors_explained
+from slice_os.threads import checkpoint
 
 if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch
@@ -103,12 +104,11 @@ class _Steps(Generic[T]):
 class Driver:
     """Runs flows over a blocking client; messages call the store by its location.
 
-    It pauses before each request, where an error ends the flow, but not while that cleans up.
+    There is a checkpoint before each request, but not while a flow that failed cleans up.
     """
 
     client: OpenSearch
     location: str
-    pause: Callable[[], None] = lambda: None
 
     def run(self, flow: Flow[T]) -> T:
         """The result of a flow."""
@@ -124,7 +124,7 @@ class Driver:
                     steps.answer((yield step.value))
                 else:
                     if not steps.failed:
-                        self.pause()
+                        checkpoint()
                     steps.answer(self._answer(step))
             except BaseException as error:
                 steps.fail(error)

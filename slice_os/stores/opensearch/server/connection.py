@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
-from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -20,6 +19,7 @@ from opensearchpy import OpenSearch, exceptions
 from urllib3 import Timeout
 
 from slice_os.errors import InputError, StoreError, imported
+from slice_os.stores.addresses import is_loopback
 from slice_os.stores.opensearch.server.answers import complete, explain, one_line
 
 if TYPE_CHECKING:
@@ -137,7 +137,8 @@ def parse_location(location: str, environ: Mapping[str, str] = os.environ) -> Co
     password, token = _secret("PASSWORD", environ), _secret("TOKEN", environ)
     aws_region = environ.get(PREFIX + "AWS_REGION")
     sends_secret = not aws_region and (token or (user and password))
-    if parts.scheme == "http" and sends_secret and not _is_loopback(parts.hostname):
+    local = is_loopback(parts.hostname) or parts.hostname.endswith(".localhost")
+    if parts.scheme == "http" and sends_secret and not local:
         _warn_of_plain_http(parts.hostname)
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     port = port or (443 if parts.scheme == "https" else 80)
@@ -151,13 +152,6 @@ def parse_location(location: str, environ: Mapping[str, str] = os.environ) -> Co
         aws_region=aws_region,
         aws_service=environ.get(PREFIX + "AWS_SERVICE", "es"),
     )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
 
 
 @cache
