@@ -406,3 +406,17 @@ def test_the_modules_that_pages_name_exist() -> None:
             source = path / "__init__.py" if path.is_dir() else path
             assert not module or re.search(rf"\b{module[0]}\b", source.read_text("utf-8")), name
             assert len(module) <= 1, name
+
+
+def test_every_promise_of_security_names_tests_that_exist() -> None:
+    text = (
+        (REPOSITORY / "SECURITY.md").read_text("utf-8").partition("## What the service promises")[2]
+    )
+    rows = [line.split("|")[1:3] for line in text.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) > 10
+    for promise, tests in rows:
+        named = re.findall(r"`([\w/]+\.py)::(\w+)`", tests)
+        assert named, promise
+        for path, name in named:
+            source = (REPOSITORY / "tests" / path).read_text("utf-8")
+            assert re.search(rf"^\s*(?:async )?def {name}\(", source, re.MULTILINE), name

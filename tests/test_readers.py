@@ -470,3 +470,15 @@ def test_a_byte_order_mark_belongs_to_no_column(encoding: str) -> None:
 def test_utf_8_is_not_noted_however_it_is_spelled(read_file: Read, name: str) -> None:
     (document,), _ = read_file(name, "text\nend it\n", encoding="UTF-8")
     assert document.metadata == {}
+
+
+def test_what_is_nested_too_deeply_is_told(tmp_path: Path) -> None:
+    content = "Content-Type: text/plain\n\nhello there\n"
+    for number in range(600):
+        kind = f'MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="b{number}"'
+        content = f"{kind}\n\n--b{number}\n{content}\n--b{number}--\n"
+    (tmp_path / "deep.eml").write_text(f"From: ann@example.org\nSubject: deep\n{content}")
+    (source,) = find_sources([tmp_path / "deep.eml"])
+    (found,) = read(source, ReadOptions())
+    assert isinstance(found, BadRecord)
+    assert found.reason == "nested too deeply to be read"

@@ -15,6 +15,7 @@ from slice_os import InputError
 from slice_os.query.filters import parse_where
 from slice_os.query.options import UNITS
 from slice_os.topics import Learned, Topic, read_topic
+from slice_os.topics import folder as folders
 from slice_os.topics.files import parse_topic
 from slice_os.topics.folder import (
     NoSuchTopicError,
@@ -287,3 +288,41 @@ class TestFolder:
         assert problem.endswith("if you changed it, delete '# checksum …' behind [learned]")
         folder.write_learned("cancel", Learned(0.5), None)
         assert folder.read()[1] == []
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (f"phrases = {json.dumps(['a'] * 1_001)}", "1,001 texts; 1,000 are the most"),
+        (f"phrases = {json.dumps(['a' * 10_001])}", "a text of 10,001 characters"),
+        (f'phrases = ["a"]\ncounter_phrases = {json.dumps(["b"] * 300_000)}', "1,048,576 bytes"),
+        (f'phrases = ["a"]\nwhere = {{ b = {json.dumps(["c"] * 1_001)} }}', "1,001 values"),
+        (f'phrases = ["a"]\n[learned]\nphrases = {json.dumps(["b"] * 1_001)}', "1,001 texts"),
+        (f"all = {json.dumps(['a'] * 101)}", "101 topics; 100 are the most"),
+        (f'all = [{{ topic = "a", first = "{"9" * 400} words" }}]', 'give "20 seconds"'),
+        (f"phrases = {'[' * 5_000}", "nested too deeply"),
+    ],
+)
+def test_files_beyond_the_bounds_are_told_and_left_out(
+    tmp_path: Path, content: str, told: str
+) -> None:
+    folder = TopicsFolder(tmp_path)
+    folder.add(CANCEL)
+    (tmp_path / "much.toml").write_text(content)
+    for _ in range(2):  # what is known of a file is told again
+        found, (problem,) = folder.read()
+        assert [one.topic for one in found] == [CANCEL]
+        assert problem.startswith("much.toml: ")
+        assert told in problem
+        assert len(problem.splitlines()) == 1
+    with pytest.raises(InputError, match="much"):
+        read_topic(tmp_path / "much.toml")
+
+
+def test_a_folder_takes_so_many_topics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folders, "MOST_TOPICS", 2)
+    folder = TopicsFolder(tmp_path)
+    for name in "ab":
+        folder.add(Topic(name, ("end my plan",)))
+    with pytest.raises(InputError, match="has 2 topics; delete some first"):
+        folder.add(CANCEL)

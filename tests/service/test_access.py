@@ -7,6 +7,7 @@ import re
 import socket
 import stat
 import subprocess
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,11 +19,12 @@ from starlette.testclient import TestClient
 
 from slice_os import InputError
 from slice_os.service.app import create_app
+from slice_os.service.asgi.access import opened_to
 from slice_os.service.asgi.keys import SCOPES, find_key, new_key, read_keys
 from slice_os.service.asgi.whole_requests import replayed
 from slice_os.service.settings import ServiceSettings
 
-from .conftest import COMMAND, ENVIRONMENT, in_thread
+from .conftest import COMMAND, ENVIRONMENT, in_thread, served
 
 SEARCH = {"phrases": "cancel my plan"}
 LABEL = {"topic": "a", "doc_id": "b", "start": 0, "end": 1, "text": "c", "label": True}
@@ -155,6 +157,21 @@ def test_a_file_without_keys_is_refused(tmp_path: Path, line: str) -> None:
         read_keys(path)
     with pytest.raises(InputError, match="slice-os key"):
         read_keys(tmp_path / "none")
+
+
+def test_who_listens_beyond_this_machine_without_keys_is_warned(
+    store_folder: Path, tmp_path: Path
+) -> None:
+    open_to_all = "--host", "0.0.0.0", "--reached-at", "http://127.0.0.1:8000"
+    with served(str(store_folder), "--work", str(tmp_path), *open_to_all) as server:
+        for _ in range(600):
+            if server.log:
+                break
+            threading.Event().wait(0.05)
+        assert server.log[0].startswith("warning: listens on 0.0.0.0 without keys: whoever reaches")
+    here = ServiceSettings({}, tmp_path)
+    assert opened_to(here) is None
+    assert opened_to(replace(here, host="0.0.0.0", keys=tmp_path / "keys.jsonl")) is None
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "::", "example.org"])

@@ -1,17 +1,16 @@
-"""Attacks a service on this machine: slow readers, senders without a key, slow and long bodies.
+"""Attacks a service on this machine: slow readers and senders, and hostile requests.
 
     python -m tests.soak.attacks --out benchmarks/results/soak_attacks.json
 
 Readers take a little of the answer of `/mine` at a time, while somebody searches. Senders without a
 key, and with one, announce a long body and send next to nothing. One text that takes long to encode
-is to be stored. Prints what came of it, as JSON.
+is to be stored. Then come the requests of `tests.soak.hostile`. Prints what came of it, as JSON.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
 import socket
 import statistics
 import tempfile
@@ -27,6 +26,8 @@ import httpx
 from slice_os import Corpus, Document
 from slice_os.service.asgi.keys import new_key
 from tests.service.conftest import Server, served
+from tests.soak import hostile
+from tests.soak.hostile import megabytes
 from tests.soak.report import tell
 
 READERS = 68
@@ -60,12 +61,6 @@ def connect(server: Server) -> socket.socket:
     connection.connect((host, int(port)))
     connection.settimeout(0.2)
     return connection
-
-
-def megabytes(server: Server) -> int:
-    """The memory of the service."""
-    status = Path(f"/proc/{server.process.pid}/status").read_text("utf-8")
-    return int(re.findall(r"VmRSS:\s*(\d+)", status)[0]) >> 10
 
 
 def slow_readers(server: Server, key: str, seconds: float) -> dict[str, Any]:
@@ -164,26 +159,61 @@ def long_body(server: Server, key: str, size: int, patience: float) -> dict[str,
     return {"long": long, "short_after_it": short, "long_is_shown": shown.status_code == 200}
 
 
+def slow(place: Path, chosen: argparse.Namespace) -> dict[str, Any]:
+    """Read and send slowly."""
+    store, keys = place / "store", place / "keys.jsonl"
+    key = new_key(keys, "somebody", ["read", "write"])
+    with Corpus(store) as corpus:
+        corpus.add([Document("many", text(200_000))])
+    with served(str(store), "--keys", str(keys)) as server:
+        return {
+            "slow_readers": slow_readers(server, key, chosen.seconds),
+            "without_a_key": slow_senders(server, "slice-none", chosen.patience),
+            "slow_bodies": slow_senders(server, key, chosen.patience),
+            "a_long_body": long_body(server, key, chosen.characters, chosen.patience),
+        }
+
+
+def hostile_requests(place: Path, chosen: argparse.Namespace) -> dict[str, Any]:
+    """Send what `tests.soak.hostile` has."""
+    store, keys, strokes = place / "store", place / "keys.jsonl", place / "strokes.pdf"
+    key = new_key(keys, "somebody", ["read", "write", "curate"])
+    strokes.write_bytes(hostile.pdf(250, 60_000))
+    with Corpus(store) as corpus:
+        corpus.add([Document("many", text(100_000), {"kind": "a"})])
+        corpus.ingest([strokes])
+        (page,) = (one.id for one in corpus.documents() if one.source)
+    with served(str(store), "--work", str(place)) as server:
+        hosts = hostile.hosts(server)
+    with served(str(store), "--work", str(place), "--keys", str(keys)) as server:
+        # Loads the models.
+        hostile.posted(server, "/search", json.dumps(hostile.SEARCH).encode(), key, 120)
+        with hostile.watched(server) as quiet:
+            time.sleep(5)
+        return {
+            "quiet": quiet,
+            "hosts": hosts,
+            "refused_bodies": hostile.refused_bodies(server, key, chosen.patience),
+            "many_senders": hostile.many_senders(server, key),
+            "held_threads": hostile.held_threads(server, key, page, chosen.patience),
+            "huge_topic": hostile.huge_topic(server, key, 200_000, chosen.patience),
+        }
+
+
 def main() -> None:
     """Run it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", choices=["slow", "hostile"])
     parser.add_argument("--seconds", type=float, default=60, help="of reading slowly")
     parser.add_argument("--patience", type=float, default=600, help="seconds to wait for an answer")
     parser.add_argument("--characters", type=int, default=8_000_000, help="of the long text")
     parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as place:
-        store, keys = Path(place, "store"), Path(place, "keys.jsonl")
-        key = new_key(keys, "somebody", ["read", "write"])
-        with Corpus(store) as corpus:
-            corpus.add([Document("many", text(200_000))])
-        with served(str(store), "--keys", str(keys)) as server:
-            report = {
-                "slow_readers": slow_readers(server, key, chosen.seconds),
-                "without_a_key": slow_senders(server, "slice-none", chosen.patience),
-                "slow_bodies": slow_senders(server, key, chosen.patience),
-                "a_long_body": long_body(server, key, chosen.characters, chosen.patience),
-            }
+    report = {}
+    for name, attack in (("slow", slow), ("hostile", hostile_requests)):
+        if chosen.only in (None, name):
+            with tempfile.TemporaryDirectory() as place:
+                report |= attack(Path(place), chosen)
     tell(report, chosen.out)
 
 

@@ -14,7 +14,7 @@ import threading
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -37,10 +37,10 @@ def address_of(server: Server) -> tuple[str, int]:
     return host, int(port)
 
 
-def megabytes(server: Server, name: str = "VmRSS") -> int:
-    """The memory of the service; ``VmHWM`` is the most that it ever had."""
+def megabytes(server: Server) -> int:
+    """The memory of the service."""
     status = Path(f"/proc/{server.process.pid}/status").read_text("utf-8")
-    return int(re.findall(rf"{name}:\s*(\d+)", status)[0]) >> 10
+    return int(re.findall(r"VmRSS:\s*(\d+)", status)[0]) >> 10
 
 
 @contextmanager
@@ -249,8 +249,3 @@ def huge_topic(server: Server, key: str, phrases: int, patience: float) -> dict[
         counted = posted(server, "/counts?store=store", b"", key, patience, "GET")
         searched = posted(server, "/search", json.dumps(SEARCH).encode(), key, patience)
     return {"added": added, "topics": read, "counts": counted, "search": searched, **seen}
-
-
-def attacked(attacks: Sequence[tuple[str, Callable[[], Any]]]) -> dict[str, Any]:
-    """What came of attacks, in order."""
-    return {name: attack() for name, attack in attacks}

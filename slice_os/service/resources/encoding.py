@@ -8,11 +8,14 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.errors import InputError
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.resources.bodies import WHOLE, Body, Many, Text, pooled
 from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_TEXTS
+
+MOST_VECTORS = 50_000
 
 router = APIRouter(tags=["encode"], route_class=JsonRoute)
 
@@ -88,17 +91,22 @@ class EncodeAnswer(BaseModel):
 def encode(services: Shared, body: EncodeRequest) -> dict[str, Any]:
     """Encode phrases, and the spans and word pieces of texts."""
     encoder = services.encoders.default()
+    left = MOST_VECTORS - len(body.phrases)
+
+    def encoded(one: TextBody) -> dict[str, Any]:
+        nonlocal left
+        tokens = _tokens(encoder, one.text) if one.tokens else []
+        left -= len(one.spans) + len(tokens)
+        if left < 0:
+            raise InputError(f"more than {MOST_VECTORS:,} vectors; send fewer or shorter texts")
+        spans = encoder.encode_spans(one.text, [(start, end) for start, end in one.spans])
+        return {"spans": spans, "tokens": tokens}
+
     return {
         "dimensions": encoder.card.dimension,
         "encoder": encoder.card.encoder_id,
         "phrases": encoder.encode_phrases(body.phrases),
-        "texts": [
-            {
-                "spans": encoder.encode_spans(one.text, [(start, end) for start, end in one.spans]),
-                "tokens": _tokens(encoder, one.text) if one.tokens else [],
-            }
-            for one in until_stopped(body.texts)
-        ],
+        "texts": [encoded(one) for one in until_stopped(body.texts)],
     }
 
 

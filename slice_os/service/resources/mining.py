@@ -225,7 +225,7 @@ def export(
     """The hits of a request as a file, as `slice_os.write_hits` writes it."""
     with TemporaryDirectory(prefix="slice-os-") as folder:
         path = Path(folder, f"hits.{wanted}")
-        rows = ((Hit.from_dict(hit), _label(hit)) for hit in body.hits)
+        rows = ((Hit.from_dict(hit), _label(hit)) for hit in until_stopped(body.hits))
         if wanted in ("csv", "xlsx"):
             write_labelled(rows, path)
         else:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from slice_os.corpus import Corpus
 from slice_os.service.asgi.json_bodies import JsonRoute
+from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.known_hits import store_state
 from slice_os.service.resources.bodies import pooled
 from slice_os.service.resources.counts import DateField, documents_by
@@ -77,7 +78,7 @@ def _overview(corpus: Corpus, date_field: str) -> dict[str, Any]:
             kinds[field] = number
     ids = [entry.id for entry in islice(corpus.documents(), _LISTED)]
     read = ids[:: max(1, len(ids) // _READ)][:_READ]
-    texts = filter(None, map(corpus.store.document_text, read))
+    texts = filter(None, map(corpus.store.document_text, until_stopped(read)))
     return {
         "documents": corpus.info().documents,
         "first": days[0] if days else None,
