@@ -324,5 +324,10 @@ def test_a_folder_takes_so_many_topics(tmp_path: Path, monkeypatch: pytest.Monke
     folder = TopicsFolder(tmp_path)
     for name in "ab":
         folder.add(Topic(name, ("end my plan",)))
-    with pytest.raises(InputError, match="has 2 topics; delete some first"):
+    with pytest.raises(InputError, match=r"has 2 topics .* delete some first"):
         folder.add(CANCEL)
+    monkeypatch.setattr(folders, "MOST_PHRASES", 3)
+    folder.replace(Topic("a", ("end my plan", "stop it")), None)
+    with pytest.raises(InputError, match="would have 4 phrases"):
+        folder.replace(Topic("b", ("end my plan", "stop it")), None)
+    assert len(folder.read()[0]) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import socket
 import sys
@@ -140,6 +141,9 @@ def run_service(settings: ServiceSettings, started: Callable[[str], None]) -> No
     app = create_app(settings)
     # Whoever asks a service that restarts would rather be refused than wait for its models.
     app.state.services.load()
+    # Passes of the garbage collector stop all threads; what is there to stay needs none.
+    gc.collect()
+    gc.freeze()
     listener = listening(settings.host, settings.port)
     server = AppServer(app)
     port = listener.getsockname()[1]

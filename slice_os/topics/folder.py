@@ -25,8 +25,8 @@ from slice_os.topics.files import (
 from slice_os.topics.table import topic_text
 from slice_os.topics.topic import Learned, Topic
 
-MOST_TOPICS = 1_000
-"""To which a folder lets others be added."""
+MOST_TOPICS, MOST_PHRASES = 1_000, 20_000
+"""Topics of a folder, and all of their phrases, to which it lets none be added."""
 
 _LOCK = ".lock"
 
@@ -112,8 +112,7 @@ class TopicsFolder:
         content = _content(topic)
         with self._locked():
             path = self.folder / f"{topic.name}.toml"
-            if len(self.read()[0]) >= MOST_TOPICS:
-                raise InputError(f"{self.folder}: has {MOST_TOPICS:,} topics; delete some first")
+            self._check_room(topic)
             if path.exists() or self._find(topic.name):
                 raise TopicExistsError(f"topic {topic.name!r} exists; replace it, naming its etag")
             return _written(topic, content, path)
@@ -133,6 +132,7 @@ class TopicsFolder:
         content = _content(topic)
         with self._locked():
             stored = self._unchanged(topic.name, etag)
+            self._check_room(topic)
             return stored if stored.topic == topic else _written(topic, content, stored.path)
 
     def write_learned(self, name: str, learned: Learned, etag: str | None) -> StoredTopic:
@@ -202,6 +202,16 @@ class TopicsFolder:
         """Delete a topic and its file; `NoSuchTopicError` or `TopicChangedError` as `replace`."""
         with self._locked():
             _delete(self._unchanged(name, etag).path)
+
+    def _check_room(self, topic: Topic) -> None:
+        """Refuse a topic, by an InputError, that would be one too many, or has too many phrases."""
+        topics = [one.topic for one in self.read()[0] if one.topic.name != topic.name]
+        phrases = sum(len(one.all_phrases) for one in (*topics, topic))
+        if len(topics) >= MOST_TOPICS or phrases > MOST_PHRASES:
+            raise InputError(
+                f"{self.folder}: has {len(topics):,} topics and would have {phrases:,} phrases; it "
+                f"takes {MOST_TOPICS:,} and {MOST_PHRASES:,}: delete some first"
+            )
 
     def _find(self, name: str) -> StoredTopic | None:
         return next((stored for stored in self.read()[0] if stored.topic.name == name), None)
