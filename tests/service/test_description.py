@@ -15,10 +15,11 @@ from slice_os.service.asgi.keys import SCOPES, new_key
 
 from .conftest import served
 
-# Values of the right form may still be wrong: a phrase without a word, an unknown field or topic.
+# Values of the right form may still be wrong: a phrase without a word, an unknown field or topic, a
+# reader whom the key does not name.
 CONFIG = """
 [checks]
-positive_data_acceptance.expected-statuses = ["2xx", "400", "404", "409", "412"]
+positive_data_acceptance.expected-statuses = ["2xx", "400", "403", "404", "409", "412"]
 negative_data_rejection.expected-statuses = ["400", "404", "405", "409", "412", "422"]
 """
 

@@ -14,6 +14,7 @@ from slice_os.encoder.model_folder import check_size, read_json
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError, ModelError
 from slice_os.text.documents import ENGLISH
+from slice_os.threads import checkpoint
 from slice_os.verifier.claims import Claim, Verdict
 from slice_os.verifier.wording.comparison import FEATURES, SIMILARITIES, compare_wording
 from slice_os.verifier.wording.reading import ClaimReader
@@ -150,7 +151,10 @@ class WordingVerifier:
         if not claims:
             return []
         readings = self._reader.read(claims)
-        compared = [compare_wording(one) for one in readings]
+        compared = []
+        for one in readings:
+            checkpoint()
+            compared.append(compare_wording(one))
         features = np.array([one.features for one in compared])
         agreement = likely = logistic(self._weights.agreement(features))
         if self._about:
