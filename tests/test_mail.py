@@ -15,8 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slice_os.errors import MissingExtraError
 from slice_os.ingest.formats import reader_named
-from slice_os.ingest.readers import BadRecord, PackedFile, ReadNote, ReadOptions
+from slice_os.ingest.readers import BadRecord, PackedFile, ReadNote, ReadOptions, reader
+from slice_os.ingest.readers.letters import read_eml
 from slice_os.ingest.reading import read_stream
 from slice_os.text.documents import Document
 
@@ -463,3 +465,22 @@ def test_every_word_of_a_message_is_in_a_text_or_counted(
     assert len(there) == len(set(there))
     assert set(there) <= expected
     assert len(expected - set(there)) == counted
+
+
+def test_without_the_extra_plain_versions_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(module: str, purpose: str, extra: str) -> None:
+        raise MissingExtraError(purpose, extra)
+
+    monkeypatch.setattr(reader, "imported", missing)
+    both = HEAD.decode() + parts(
+        "alternative", f"{PLAIN}I want to stop", f"{HTML}<p>I want to stop"
+    )
+    document, told = read_eml("m", io.BytesIO(both.encode()), ReadOptions())
+    assert isinstance(document, Document)
+    assert document.text == "Plan\nI want to stop"
+    assert isinstance(told, ReadNote)
+    assert told.counts == {"parts in HTML left out, which the extra documents reads": 1}
+    page = both.replace("text/plain", "text/html").encode()
+    refused = next(iter(read_eml("m", io.BytesIO(page), ReadOptions())))
+    assert isinstance(refused, BadRecord)
+    assert "pip install 'slice-os[documents]'" in refused.reason

@@ -22,7 +22,7 @@ from mimetypes import guess_extension
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple, cast
 
-from slice_os.errors import InputError
+from slice_os.errors import InputError, MissingExtraError
 from slice_os.ingest.readers.calendars import calendar_text
 from slice_os.ingest.readers.decoding import UTF8, decoded, encoding_of
 from slice_os.ingest.readers.markup import encoding_declared, html_sections
@@ -58,6 +58,7 @@ _BASE64 = re.compile(rb"[A-Za-z0-9+/=]*")
 _ADDRESS = re.compile(r"<?https?://\S+|\[[a-z]+:[^\]\n]{1,200}\]", re.I)
 _TOKEN = re.compile(r"\w+")
 _LEFT_OUT = "words of another version left out"
+_NOT_READ = "parts in HTML left out, which the extra documents reads"
 
 
 class Attachment(NamedTuple):
@@ -142,14 +143,21 @@ class Tree:
         self.attached: list[Attachment] = []
         self.counts: Counter[str] = Counter()
         self._encoding = encoding
+        self._missing: MissingExtraError | None = None
 
     def body(self, message: Part) -> list[Turn]:
         """The text of a message.
 
-        Raises an `InputError` if its parts are too deep within each other.
+        Without the extra ``documents``, parts in HTML are counted.
+
+        Raises an `InputError` if its parts are too deep within each other, and a
+        `MissingExtraError` if all of the text is in HTML.
         """
         _check_depth(message)
-        return self._turns(message, is_body=True)
+        turns = self._turns(message, is_body=True)
+        if self._missing and not _words(turns):
+            raise self._missing
+        return turns
 
     def best(self, versions: list[list[Turn]]) -> list[Turn]:
         """The last version with words that those before lack, and others that say something else.
@@ -227,7 +235,11 @@ class Tree:
             self._add(header_text(found[1].decode("latin-1")), _uudecoded(found[2]))
         text = self._decoded(part, _UUENCODED.sub(b"", raw), kind).replace("\r\n", "\n")
         if kind in _PAGES:
-            yield from html_sections(text, counts=self.counts, of_mail=True)
+            try:
+                yield from html_sections(text, counts=self.counts, of_mail=True)
+            except MissingExtraError as error:
+                self._missing = error
+                self._count(_NOT_READ, 1)
             return
         self._count(UNREADABLE, text.count("\ufffd"))
         yield Turn(calendar_text(text) if kind in _CALENDARS else text.strip("\n"))
