@@ -11,7 +11,6 @@ from functools import cache
 from threading import Lock
 from typing import TypeVar
 
-import numpy  # noqa: F401  the controller only finds a BLAS that is loaded
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 T = TypeVar("T")
@@ -83,4 +82,6 @@ def one_blas_thread() -> Iterator[None]:
 
 @cache
 def _blas() -> ThreadpoolController:
+    import numpy  # noqa: F401  the controller only finds a BLAS that is loaded
+
     return ThreadpoolController().select(user_api="blas")

@@ -286,7 +286,8 @@ def test_documented_scripts_take_the_arguments_that_the_page_says(page: Path) ->
 @pytest.mark.slow
 def test_documented_commands_on_the_demo_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    commands = list(documented(REPOSITORY / "docs" / "filters.md"))
+    page = REPOSITORY / "docs" / "filters.md"
+    commands = [words for words in documented(page) if "demo.slice" in words]
     assert len(commands) >= 3
     for words in commands:
         assert CliRunner().invoke(cli, words[1:]).exit_code == 0, words

@@ -185,14 +185,14 @@ class TestRunRecords:
     def test_reproduce_a_report(self, run: Run) -> None:  # noqa: F811
         ask = ["-p", "I want to cancel my subscription", "--store", "store"]
         for name in ("asked.html", "hits.jsonl"):
-            run("mine", *ask, "--min-probability", "0.3", "-o", name)
+            run("mine", *ask, "--min-probability", "0.2", "-o", name)
         assert run("report", "--from", "hits.jsonl").err == "hits.html: 2 hits\n"
         asked, again = (
             re.sub(r"[\d:-]{10}[ T][\d:]+", "", Path(one).read_text())
             for one in ("asked.html", "hits.html")
         )
         assert asked == again
-        assert "probability 0.3 or more" in again
+        assert "probability 0.2 or more" in again
         assert read_record("hits.html").run == read_record("hits.jsonl").run
         with Path("hits.jsonl").open("a") as file:
             file.write("\n")

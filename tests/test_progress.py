@@ -29,7 +29,7 @@ def test_the_time_left_ignores_what_was_stored_before(
     monkeypatch.setattr("tqdm.std.time", lambda: next(clock))
     clock = iter(range(0, 100_000, 10))
     (tmp_path / "a.txt").write_text("x" * 100_000)
-    with ProgressBar([str(tmp_path)], None, "1/1") as bar:
+    with ProgressBar([str(tmp_path)], None, "1/1", follow_links=False) as bar:
         bar.update(IngestSummary(bytes=90_000, bytes_unchanged=90_000))
         assert times_left(terminal.getvalue())[-1] == "?"
         for stored in range(91_000, 99_000, 1_000):
@@ -44,6 +44,6 @@ def test_the_time_left_ignores_what_was_stored_before(
 
 
 def test_nothing_is_shown_in_a_pipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with ProgressBar([str(tmp_path / "absent")], None, "1/1") as bar:
+    with ProgressBar([str(tmp_path / "absent")], None, "1/1", follow_links=False) as bar:
         bar.update(IngestSummary(bytes=10))
     assert capsys.readouterr() == ("", "")

@@ -481,4 +481,4 @@ def test_what_is_nested_too_deeply_is_told(tmp_path: Path) -> None:
     (source,) = find_sources([tmp_path / "deep.eml"])
     (found,) = read(source, ReadOptions())
     assert isinstance(found, BadRecord)
-    assert found.reason == "nested too deeply to be read"
+    assert found.reason == "parts within parts, more than 100 deep"

@@ -150,7 +150,9 @@ class TestDates:
             assert [hit.metadata["start_time"] for hit in hits] == [283]
 
     def test_what_could_be_two_dates_is_told(self, run: Run) -> None:
-        outcome = self.ingested(run, *self.INGEST)
+        *unsettled, _ = self.TURNS.splitlines(keepends=True)
+        Path("calls.csv").write_text("".join(unsettled))
+        outcome = run("ingest", "calls.csv", "--store", "s", *self.INGEST)
         assert outcome.status == 1
         assert "calls.csv:2: time field 'at' is '03/02/2026 9:14:00 AM': the day" in outcome.err
         assert "give --date-format dmy or mdy" in outcome.err

@@ -144,7 +144,7 @@ def name_speakers(turns: Sequence[Turn]) -> Iterator[Turn]:
         yield from turns
         return
     speaker = None
-    for turn, found, after in zip(turns, labels, [*labels[1:], _NOBODY], strict=True):
+    for turn, found, after in zip(turns, labels, [*labels, _NOBODY][1:], strict=True):
         if found is not None:
             speaker = found.speaker
             if after is None or turn.text[found.words :].strip():

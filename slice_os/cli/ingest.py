@@ -109,7 +109,7 @@ def ingest(
     index = _index_options(store, index_choices, force_merge)
     with (
         Corpus(store, encoder.for_store(), max_pieces, index) as corpus,
-        ProgressBar(paths, format_name, part, follow_links) as bar,
+        ProgressBar(paths, format_name, part, follow_links=follow_links) as bar,
     ):
         letters = dead_letters or corpus.default_dead_letters
         enrich: Enrich | None = None

@@ -21,13 +21,15 @@ class ProgressBar:
     """The bar of an ingest, and the records that it cannot use."""
 
     def __init__(
-        self, paths: Sequence[str], read_as: str | None, part: str, follow_links: bool
+        self, paths: Sequence[str], read_as: str | None, part: str, *, follow_links: bool
     ) -> None:
         from tqdm import tqdm
 
         on_terminal = sys.stderr.isatty()
         self._bar = tqdm(
-            total=_total_bytes(paths, read_as, part, follow_links) if on_terminal else None,
+            total=_total_bytes(paths, read_as, part, follow_links=follow_links)
+            if on_terminal
+            else None,
             unit="B",
             unit_scale=True,
             disable=not on_terminal,
@@ -99,7 +101,7 @@ class StepBar:
 
 
 def _total_bytes(
-    paths: Sequence[str], read_as: str | None, part: str, follow_links: bool
+    paths: Sequence[str], read_as: str | None, part: str, *, follow_links: bool
 ) -> int | None:
     from slice_os.ingest.sources import find_sources
     from slice_os.stores.protocol import WorkShare

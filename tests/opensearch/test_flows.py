@@ -12,7 +12,7 @@ import pytest
 from opensearchpy import exceptions
 
 from slice_os import StoreError
-from slice_os.stores.opensearch.search import flows
+from slice_os.stores.opensearch.search import exchange, flows
 from slice_os.stores.opensearch.search.exchange import (
     AsyncDriver,
     Call,
@@ -145,7 +145,7 @@ def test_a_consumer_that_stops_leaves_no_point_in_time() -> None:
     assert client.sent == ["create", "search", "delete"]
 
 
-def test_a_driver_that_is_to_stop_asks_for_nothing_more() -> None:
+def test_a_driver_that_is_to_stop_asks_for_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
     client, left = Client(), iter([None, None])
 
     def pause() -> None:
@@ -153,8 +153,9 @@ def test_a_driver_that_is_to_stop_asks_for_nothing_more() -> None:
             raise KeyError
 
     found = []
+    monkeypatch.setattr(exchange, "checkpoint", pause)
     with pytest.raises(KeyError):
-        found.extend(Driver(client, "there", pause).stream(pages()))  # type: ignore[arg-type]
+        found.extend(Driver(client, "there").stream(pages()))  # type: ignore[arg-type]
     assert client.sent == ["create", "search", "delete"]
 
 

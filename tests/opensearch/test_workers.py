@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from threading import Event, Thread, Timer
+from typing import NoReturn
 
 import pytest
 from opensearchpy import OpenSearch, TransportError
@@ -22,8 +23,8 @@ from slice_os import Corpus, IndexOptions, SpanEncoder, StoreError
 from slice_os.ingest.passages import encode_documents
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.opensearch.loading import lease
+from slice_os.stores.opensearch.loading import writer as writer_module
 from slice_os.stores.opensearch.loading.loading import find_faults, leased
-from slice_os.stores.opensearch.loading.writer import OpenSearchWriter
 from slice_os.stores.opensearch.schema import indices
 from slice_os.stores.opensearch.schema.settings import choose
 from slice_os.stores.opensearch.server.connection import IndexHandle
@@ -192,8 +193,10 @@ class TestTogether:
     def test_an_error_in_one_is_repaired_by_the_last(
         self, opensearch: OpenSearch, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        # As if it could not delete anything any more.
-        monkeypatch.setattr(OpenSearchWriter, "unfinished", lambda _: [])
+        def lost(*_: object) -> NoReturn:
+            raise StoreError("it can delete nothing any more")
+
+        monkeypatch.setattr(writer_module, "find_faults", lost)
         (whole,) = encode_documents(documents(1, words=2_000), corpus.encoder)
         cut = DocumentPart(whole.document, whole.passages[:-1], last=False)
 
