@@ -60,6 +60,8 @@ def word_vectors(vectors: FloatArray, words: IntArray) -> FloatArray:
 
     Words are ``(n_words, 2)`` rows: the first of their vectors, and one past the last.
     """
+    if np.all(words[:, 1] - words[:, 0] == 1):
+        return unit_rows(vectors[words[:, 0]])
     sums = np.array([vectors[first:last].sum(axis=0) for first, last in words.tolist()])
     return unit_rows(sums.reshape(len(words), vectors.shape[1]))
 
