@@ -16,23 +16,20 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-import torch
 from alignment_fitting import compared
-from safetensors.torch import load_file
-from transformers import AutoModelForTokenClassification
 from verifier_calibration import KINDS, Part, auc, logistic_regression, natural_hits
 
+from recipes.verifier_parts.claim_network import claim_network, claim_odds, load_weights
 from slice_os import SpanEncoder
 from slice_os.encoder.alignment import Aligner
 from slice_os.encoder.hugging_face import load_encoder
-from slice_os.encoder.token_model import pad
 from slice_os.evaluation.contrasts import read_pairs
 from slice_os.verifier.claims import Claim, claim_of
-from slice_os.verifier.cross_encoder import AGAINST, ClaimInputs
+from slice_os.verifier.cross_encoder import ClaimInputs
 from slice_os.verifier.wording.verifier import read_weights
 
 PAIRS = Path(__file__).parent / "contrasts" / "development.jsonl"
-LENGTH, BATCH = 96, 32
+LENGTH = 96
 
 
 class Network:
@@ -41,25 +38,11 @@ class Network:
     def __init__(self, model: str, weights: Path) -> None:
         base = load_encoder(model)
         self.inputs = ClaimInputs(Aligner(base.plain_tokenizer()), LENGTH)
-        self.network = AutoModelForTokenClassification.from_pretrained(
-            base.folder, num_labels=2 + len(AGAINST), local_files_only=True, dtype=torch.float32
-        )
-        self.network.load_state_dict(load_file(str(weights)), strict=False)
-        self.network.eval()
+        self.network = load_weights(claim_network(base.folder, 0.0), weights)
 
     def odds(self, claims: list[Claim]) -> np.ndarray:
         """Log-odds that claims hold."""
-        odds = np.zeros(len(claims))
-        rows = [self.inputs.row(claim) for claim in claims]
-        order = np.argsort([len(row.ids) for row in rows])
-        for first in range(0, len(claims), BATCH):
-            chosen = order[first : first + BATCH]
-            ids, mask = pad([rows[number].ids for number in chosen])
-            types, _ = pad([rows[number].types for number in chosen])
-            with torch.no_grad():
-                outputs = self.network(*map(torch.from_numpy, (ids, mask, types)))
-            odds[chosen] = outputs.logits[:, 0, 0].numpy()
-        return odds
+        return claim_odds(self.network, self.inputs, claims)
 
 
 def main() -> None:

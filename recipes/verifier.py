@@ -41,6 +41,8 @@ def main() -> None:
             print(f"step {tick.done} of {tick.total}, loss {tick.loss:.3f}, {left}", flush=True)
 
     train_verifier(recipe, contrasts, options.out / "torch", show)
+    if not recipe.exported:
+        return
     parity = export_verifier(
         options.out / "torch",
         options.out / "verifier",

@@ -31,9 +31,10 @@ from slice_os.training.settings import (
     read_settings,
 )
 from slice_os.training.stage import load_checkpoint, save_checkpoint
-from slice_os.verifier.cross_encoder import AGAINST, ClaimInputs
+from slice_os.verifier.cross_encoder import ClaimInputs
 
 from .claim_batches import ClaimBatch, ClaimBatches
+from .claim_network import claim_network
 from .contrast_rows import ContrastRow
 
 CHECKPOINT = "checkpoint"
@@ -58,6 +59,7 @@ class VerifierRecipe(Settings):
         against: weight of the loss of the words that speak against a claim.
         dropout: share of activations that a step drops; few are needed in a single epoch.
         bf16: compute in bfloat16 where the CPU or GPU can.
+        exported: whether the result becomes a verifier folder; a teacher does not.
         save_every: steps between checkpoints; 0 for none.
     """
 
@@ -76,6 +78,7 @@ class VerifierRecipe(Settings):
     against: NotNegative = 0.5
     dropout: NotNegative = 0.1
     bf16: bool = False
+    exported: bool = True
     seed: int = 0
     save_every: Natural = 200
 
@@ -102,7 +105,7 @@ class VerifierRun:
         for name, parameter in network.named_parameters():
             parameter.requires_grad_(_WORDS not in name)
             if parameter.requires_grad:
-                (head if name.startswith("classifier") else body).append((name, parameter))
+                (head if "classifier" in name else body).append((name, parameter))
         self.trained = [*body, *head]
         self._scales = (1.0, recipe.head_rate)
         self.optimizer = torch.optim.AdamW(
@@ -170,21 +173,11 @@ def train_verifier(
     Raises an `InputError` if the folder holds something else, or the loss is not a number, and a
     `ModelError` if the model cannot be loaded.
     """
-    from transformers import AutoModelForTokenClassification
-
     claim_folder(out, recipe)
     torch.manual_seed(recipe.seed)
     base = load_encoder(recipe.model)
-    network = AutoModelForTokenClassification.from_pretrained(
-        base.folder,
-        num_labels=2 + len(AGAINST),
-        hidden_dropout_prob=recipe.dropout,
-        attention_probs_dropout_prob=recipe.dropout,
-        local_files_only=True,
-        dtype=torch.float32,
-        # In bfloat16 on a CPU a third faster than the fused kernel.
-        attn_implementation="eager",
-    ).to("cuda" if torch.cuda.is_available() else "cpu")
+    network = claim_network(base.folder, recipe.dropout)
+    network.to("cuda" if torch.cuda.is_available() else "cpu")
     run = VerifierRun(recipe, network)
     first = load_checkpoint(out / CHECKPOINT, run)
     batches = ClaimBatches(

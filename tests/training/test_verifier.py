@@ -140,6 +140,38 @@ def test_the_words_against_a_claim_are_learned(trained: Path, recipe: VerifierRe
     assert np.mean(losses[-5:]) < np.mean(losses[:5])
 
 
+@pytest.fixture
+def untyped_model(tiny_model: Path, tmp_path: Path) -> Path:
+    """An encoder without token types."""
+    from transformers import BertTokenizerFast, MPNetConfig, MPNetModel
+
+    tokenizer = BertTokenizerFast.from_pretrained(tiny_model)
+    sizes = {"hidden_size": 16, "intermediate_size": 32, "max_position_embeddings": 128}
+    heads = {"num_hidden_layers": 2, "num_attention_heads": 2}
+    network = MPNetModel(MPNetConfig(vocab_size=len(tokenizer), **sizes, **heads))
+    network.save_pretrained(tmp_path / "untyped")
+    tokenizer.save_pretrained(tmp_path / "untyped")
+    return tmp_path / "untyped"
+
+
+def test_a_teacher_needs_no_token_types(
+    untyped_model: Path, recipe: VerifierRecipe, tmp_path: Path
+) -> None:
+    from recipes.verifier_parts.claim_network import claim_network, claim_odds, load_weights
+
+    out = tmp_path / "torch"
+    train_verifier(replace(recipe, model=str(untyped_model), steps=10), CONTRASTS, out)
+    inputs = ClaimInputs(Aligner(untyped_model / "tokenizer.json"), 48)
+    network = load_weights(claim_network(untyped_model, 0.0), out / "model.safetensors")
+    odds = claim_odds(network, inputs, LENGTHS)
+    alone = [claim_odds(network, inputs, [claim])[0] for claim in LENGTHS]
+    assert odds == pytest.approx(alone, abs=1e-4)
+    other = [replace(claim, start=4) for claim in LENGTHS]
+    assert np.abs(claim_odds(network, inputs, other) - odds).max() > 1e-6
+    part = load_weights(claim_network(untyped_model, 0.0), out / CHECKPOINT / "weights.safetensors")
+    assert claim_odds(part, inputs, LENGTHS) == pytest.approx(odds)
+
+
 def test_batches_keep_phrases_together(tiny_model: Path, recipe: VerifierRecipe) -> None:
     inputs = ClaimInputs(Aligner(tiny_model / "tokenizer.json"), 48)
     batches = ClaimBatches(CONTRASTS, inputs, batch_pieces=256, max_length=48, seed=0).after(0)
