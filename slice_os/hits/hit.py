@@ -207,27 +207,34 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadHit(Hit):
-    """A hit on its way to a verifier or a topic, with the stored vectors of its span.
+    """A hit on its way to a verifier or a topic, with the stored vectors of its passage.
 
     Attributes:
-        vectors: ``(n_pieces, dimension)`` from the first word of the span to its last.
-        words: ``(n_words, 2)`` first row of ``vectors`` and one past the last, of each word.
+        vectors: ``(n_pieces, dimension)`` of the passage.
+        words: ``(n_words, 4)`` of the passage: start and end code point in the document's text,
+            first row of ``vectors`` and one past the last.
+        first: of these words, the first of the span.
+        last: one past the last.
         reading: its passage as it reads.
         language: of its document, an ISO 639 code.
     """
 
     vectors: FloatArray = field(compare=False, repr=False)
     words: IntArray = field(compare=False, repr=False)
+    first: int = field(compare=False, repr=False)
+    last: int = field(compare=False, repr=False)
     reading: Reading = field(compare=False, repr=False)
     language: str = ENGLISH
 
     @classmethod
-    def of(
-        cls, hit: Hit, vectors: FloatArray, words: IntArray, reading: Reading, language: str
-    ) -> UnreadHit:
-        """A hit with vectors."""
-        own = _values(hit) | {"vectors": vectors, "words": words, "reading": reading}
-        return cls(**own, language=language)
+    def of(cls, hit: Hit, **more: Any) -> UnreadHit:
+        """A hit with the other fields."""
+        return cls(**_values(hit), **more)
+
+    @property
+    def span_vectors(self) -> FloatArray:
+        """``(n_pieces, dimension)`` from the first word of the span to its last."""
+        return self.vectors[self.words[self.first, 2] : self.words[self.last - 1, 3]]
 
 
 def without_vectors(hit: Hit, **told: Any) -> Hit:

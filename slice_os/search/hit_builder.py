@@ -96,14 +96,14 @@ class HitBuilder:
         )
         if not self._query.word_vectors:
             return hit
-        words = passage.words[span.word : span.word + span.words, 2:]
-        first = words[0, 0]
         return UnreadHit.of(
             hit,
-            passage.vectors[first : words[-1, 1]],
-            words - first,
-            self._reading,
-            self._layout.language,
+            vectors=passage.vectors,
+            words=passage.words,
+            first=span.word,
+            last=span.word + span.words,
+            reading=self._reading,
+            language=self._layout.language,
         )
 
     @property

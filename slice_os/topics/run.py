@@ -166,7 +166,7 @@ class TopicQuery:
         """The cosines of the words of a hit with phrases, from the vectors that the hit carries."""
         if not isinstance(hit, UnreadHit):
             raise TypeError("a hit without vectors cannot be compared with counter-phrases")
-        vector = hit.vectors.sum(axis=0)
+        vector = hit.span_vectors.sum(axis=0)
         products = self.vectors[[self.rows[phrase] for phrase in phrases]] @ vector
         cosines: FloatArray = products / max(float(np.linalg.norm(vector)), 1e-12)
         return cosines

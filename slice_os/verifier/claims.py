@@ -92,7 +92,9 @@ def claim_of(hit: Hit) -> Claim:
     if hit.sentence is None:
         opens, closes = _sentences(reading.text, start, end)
     own = reading.text[opens:closes]
-    vectors = word_vectors(hit.vectors, hit.words) if isinstance(hit, UnreadHit) else None
+    vectors = None
+    if isinstance(hit, UnreadHit):
+        vectors = word_vectors(hit.vectors, hit.words[hit.first : hit.last, 2:])
     before = _before(reading.text, opens, own)
     place = start - opens, end - opens
     return Claim(hit.phrase, own, *place, hit.probability, hit.cosine, vectors, before)
