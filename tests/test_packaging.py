@@ -287,3 +287,24 @@ def test_onnxruntime_reports_nothing(tmp_path: Path) -> None:
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
     subprocess.run([sys.executable, "-c", code], check=True, env={**kept, "HOME": str(tmp_path)})
     assert not list(tmp_path.rglob("*onnxruntime*"))
+
+
+def test_large_files_are_named_with_a_reason() -> None:
+    if not (REPOSITORY / ".git").exists():
+        pytest.skip("this is no checkout of git")
+    command = ["git", "ls-files", "-z"]
+    listed = subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True, text=True)
+    files = [REPOSITORY / name for name in filter(None, listed.stdout.split("\0"))]
+    large = {
+        path.relative_to(REPOSITORY).as_posix()
+        for path in files
+        if path.is_file() and not path.is_symlink() and path.stat().st_size > MEGABYTE
+    }
+    lines = (REPOSITORY / ".gitattributes").read_text("utf-8").splitlines()
+    reasons = {
+        line.split()[0]: before
+        for before, line in zip(lines, lines[1:], strict=False)
+        if not line.startswith("#")
+    }
+    assert large == reasons.keys(), "keep files above 1 MB out, or give a reason in .gitattributes"
+    assert all(reason.startswith("# ") for reason in reasons.values())
