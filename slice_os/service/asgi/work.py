@@ -115,7 +115,9 @@ class _Lane:
         # A future that is cancelled stays in the queue; what its work holds must not.
         waiting = [work]
         try:
-            future = self.threads.submit(context.run, self._begin, stop, waiting, monotonic())
+            # With a thread for everybody, only the machine is slow, and refusals help nobody.
+            since = monotonic() if self.admitted > self._size else inf
+            future = self.threads.submit(context.run, self._begin, stop, waiting, since)
         except RuntimeError as error:  # the threads have been shut down
             ended()
             raise problem_of(asyncio.CancelledError()) from error
