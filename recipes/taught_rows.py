@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from random import Random
 
@@ -38,7 +39,10 @@ LIKELY, CLEAR = 0.5, 0.005
 def unread(
     data: Path, encoder: SpanEncoder, some: Iterable[list[ContrastRow]], count: int, rng: Random
 ) -> Iterator[ContrastRow]:
-    """Hits over texts of each kind in turn; their ``says`` is not known yet."""
+    """Hits over texts of each kind in turn; their ``says`` is not known yet.
+
+    Fewer than ``count``, if there are no more phrases.
+    """
     texts = passages(data)
     for those in texts.values():
         rng.shuffle(those)
@@ -47,7 +51,9 @@ def unread(
         for kind in [*texts]:
             documents = [Document(str(at), text) for at, text in enumerate(texts[kind][:TEXTS])]
             texts[kind] = texts[kind][TEXTS:]
-            wanted = [rows[0].phrase for rows, _ in zip(found, range(PHRASES), strict=False)]
+            wanted = [rows[0].phrase for rows in islice(found, PHRASES)]
+            if not wanted:
+                return
             for hits in hits_of(encoder, documents, wanted, RANKS):
                 made += len(hits)
                 yield from (hit_row(hit, False, "near", "unread") for hit in hits)

@@ -54,6 +54,12 @@ def main() -> None:
     development = groups_of(apart)
     theirs = {one.phrase for one in development if one.readings.right[one.rows].max() >= 0}
     groups = [one for one in groups_of(sorted({*paths} - {*apart})) if one.phrase not in theirs]
+    if not development or len(groups) < recipe.phrases:
+        raise SystemExit(
+            f"{options.hits} has hits of {len(groups)} phrases, and {len(development)} for "
+            f"development: make files of {recipe.phrases} or more, and of one of the kinds "
+            f"{', '.join(recipe.left_out)}"
+        )
     print(f"{sum(len(g.rows) for g in groups):,} hits of {len(groups):,} phrases", flush=True)
     torch.manual_seed(recipe.seed)
     device = "cuda" if torch.cuda.is_available() else "cpu"
