@@ -39,7 +39,7 @@ SIDES, TARGETS, PENALTIES = (
     ("labels", "network"),
     (3e-3, 3e-2),
 )
-STEPS, BATCH, RATE, SCALE = 500, 512, 3e-4, 20.0
+BATCH, RATE, SCALE = 512, 3e-4, 20.0
 
 Map = Callable[[Any], Any]
 
@@ -64,7 +64,9 @@ class Pairs:
         return np.array([verdict.probability for verdict in verifier.check(claims)])
 
 
-def learn(pairs: Pairs, targets: np.ndarray, side: str, penalty: float) -> tuple[Map, Map]:
+def learn(
+    pairs: Pairs, targets: np.ndarray, side: str, penalty: float, steps: int
+) -> tuple[Map, Map]:
     """The maps of phrases and of spans."""
     torch.manual_seed(0)
     size = pairs.spans.shape[1]
@@ -87,7 +89,7 @@ def learn(pairs: Pairs, targets: np.ndarray, side: str, penalty: float) -> tuple
     optimizer = torch.optim.Adam(
         [{"params": trained, "lr": RATE}, {"params": [scale, shift], "lr": 100 * RATE}]
     )
-    for _ in range(STEPS):
+    for _ in range(steps):
         batch = learned[torch.randint(len(learned), (BATCH,))]
         one, other, target = mapped(pairs.phrases[batch]), spans(pairs.spans[batch]), wanted[batch]
         odds = scale * (one * other).sum(1) + shift
@@ -122,6 +124,7 @@ def main() -> None:
     parser.add_argument("contrasts", type=Path)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--rows", type=int, default=30_000)
+    parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--encoder", type=Path, help="measure this one, and learn no maps")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
@@ -142,7 +145,8 @@ def main() -> None:
             cosines = (one(pairs.phrases) * other(pairs.spans)).sum(1).numpy()
         for held in HELD:
             chosen = pairs.source == held
-            line[held] = round(auc(cosines[chosen], pairs.right[chosen]), 3)
+            if 0 < pairs.right[chosen].sum() < chosen.sum():
+                line[held] = round(auc(cosines[chosen], pairs.right[chosen]), 3)
         print(json.dumps(line), flush=True)
         lines.append(line)
 
@@ -150,7 +154,7 @@ def main() -> None:
     if not options.encoder:
         targets = {"labels": pairs.right.astype(float), "network": pairs.network(rows)}
         for side, target, penalty in product(SIDES, TARGETS, PENALTIES):
-            maps = learn(pairs, targets[target], side, penalty)
+            maps = learn(pairs, targets[target], side, penalty, options.steps)
             tell({"side": side, "target": target, "penalty": penalty}, *maps)
     if options.out:
         options.out.write_text(json.dumps(lines, indent=1) + "\n")

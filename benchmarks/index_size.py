@@ -93,9 +93,11 @@ def main() -> None:
     parser.add_argument("--corpus", choices=["contracts", "dialogues"], required=True)
     parser.add_argument("--url", required=True)
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--phrases", type=int, help="all if not given")
     parser.add_argument("--no-small", action="store_true")
     chosen = parser.parse_args()
     phrases = getattr(corpora, f"{chosen.corpus.removesuffix('s')}_phrases")(chosen.data)
+    phrases = phrases[: chosen.phrases]
     with ExitStack() as patched:
         if chosen.no_small:
             for name in ("PAINLESS", "NATIVE"):

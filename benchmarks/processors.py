@@ -1,6 +1,7 @@
 """Compare what networks compute on this processor and on one that has AVX2 and nothing newer.
 
     python benchmarks/processors.py [--hits] [--former FOLDER] [--write VARIANT FOLDER]
+        [--texts N] [--rounds N]
 
 Both bundled networks, and variants that are made of their files, read the same texts, once as they
 are and once with `avx2_only.c` before them; `qemu-x86_64 -cpu Haswell python` gives the same
@@ -34,7 +35,7 @@ RESULT = HERE / "results" / "processors.json"
 DEMO = HERE.parent / "demo"
 SOURCES = (DEMO / "contracts", DEMO / "dialogues.jsonl")
 NETWORKS = ("slice-mini", "slice-verify")
-TEXTS, PIECES, ROUNDS = 40, 120, 7
+PIECES = 120
 SPANS = (1, 2, 3, 5, 8, 12, 20)
 
 
@@ -87,7 +88,7 @@ def write_variant(source: Path, name: str, folder: Path) -> Path:
     return folder / "model.onnx"
 
 
-def read(model: Path, exact: bool, out: Path) -> None:
+def read(model: Path, exact: bool, out: Path, n_texts: int, rounds: int) -> None:
     """Save the network's numbers for the texts, and print milliseconds a text."""
     import onnxruntime
 
@@ -100,16 +101,16 @@ def read(model: Path, exact: bool, out: Path) -> None:
     names = {put.name for put in session.get_inputs()}
     aligner = Aligner(BUNDLED / "slice-mini" / "tokenizer.json")
     contracts = [file.read_text("utf-8") for file in sorted(SOURCES[0].iterdir())]
-    lines = SOURCES[1].read_text("utf-8").splitlines()[:TEXTS]
+    lines = SOURCES[1].read_text("utf-8").splitlines()[:n_texts]
     calls = [" ".join(turn["text"] for turn in json.loads(line)["text"]) for line in lines]
     outputs, milliseconds = [], []
-    for text in [*contracts, *calls][:TEXTS]:
+    for text in [*contracts, *calls][:n_texts]:
         pieces = aligner.align(text).piece_ids[:PIECES]
         ids = np.array([[*aligner.prefix, *pieces, *aligner.suffix]])
         feeds = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
         feeds |= {"token_type_ids": np.zeros_like(ids)} if "token_type_ids" in names else {}
         times = []
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             began = time.thread_time()
             (output,) = session.run(None, feeds)
             times.append(time.thread_time() - began)
@@ -141,10 +142,12 @@ def on_both(arguments: list[str], library: Path) -> list[str]:
     ]
 
 
-def compared(network: str, name: str, model: Path, exact: bool, library: Path) -> dict[str, Any]:
+def compared(
+    network: str, name: str, model: Path, exact: bool, library: Path, sizes: list[str]
+) -> dict[str, Any]:
     """How far apart the processors are with a network, its speed and its size."""
     folder = library.parent
-    arguments = ["--read", str(model), str(int(exact)), str(folder)]
+    arguments = [*sizes, "--read", str(model), str(int(exact)), str(folder)]
     times = [json.loads(printed)["ms"] for printed in on_both(arguments, library)]
     here, there = (np.load(folder / f"{number}.npz") for number in range(2))
     row = {
@@ -185,12 +188,15 @@ def main() -> None:
     parser.add_argument("--hits", action="store_true")
     parser.add_argument("--former", type=Path, help="folder with former networks, to compare")
     parser.add_argument("--write", nargs=2, metavar=("VARIANT", "FOLDER"))
+    parser.add_argument("--texts", type=int, default=40)
+    parser.add_argument("--rounds", type=int, default=7, help="runs of each text")
     parser.add_argument("--read", nargs=4, help=argparse.SUPPRESS)
     parser.add_argument("--mine", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.read:
         model, exact, folder, number = options.read
-        return read(Path(model), exact == "1", Path(folder) / f"{number}.npz")
+        out = Path(folder) / f"{number}.npz"
+        return read(Path(model), exact == "1", out, options.texts, options.rounds)
     if options.mine:
         return print(json.dumps(mined(Path(options.mine[0]) / options.mine[1])))
     if options.write:
@@ -205,6 +211,7 @@ def main() -> None:
             card.pop("checksum", None)
             file.write_text(json.dumps({**card, "encoder_id": changed}), "utf-8")
         return None
+    sizes = ["--texts", str(options.texts), "--rounds", str(options.rounds)]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         library = folder / "avx2_only.so"
@@ -214,11 +221,12 @@ def main() -> None:
         for network in NETWORKS:
             if options.former:
                 model = options.former / network / "model.onnx"
-                rows.append(compared(network, "former", model, False, library))
-                rows.append(compared(network, "former, exact integers", model, True, library))
+                rows.append(compared(network, "former", model, False, library, sizes))
+                exactly = "former, exact integers"
+                rows.append(compared(network, exactly, model, True, library, sizes))
             for name, (_, exact) in CHANGES.items():
                 model = write_variant(BUNDLED / network / "model.onnx", name, folder)
-                rows.append(compared(network, name, model, exact, library))
+                rows.append(compared(network, name, model, exact, library, sizes))
         result: dict[str, Any] = {"rows": rows}
         if options.hits:
             here, there = map(json.loads, on_both(["--mine", str(folder)], library))

@@ -1,6 +1,6 @@
 """Sentences of PDF and text files that are wrapped and hyphenated, against those of their source.
 
-    python benchmarks/wrapped_pages.py [--keep FOLDER]
+    python benchmarks/wrapped_pages.py [--keep FOLDER] [--files N] [--pages N]
 
 The paragraphs of the demo contracts are set as 40 PDF files: 20 in one column, with a header and a
 footer on each page, and 20 in two columns, with page numbers; justified or ragged, in three fonts,
@@ -76,11 +76,11 @@ def breadth(text: str, setting: Setting) -> float:
     return setting.size * sum(known.get(sign, 0.55) for sign in text)
 
 
-def settings() -> Iterator[Setting]:
-    """The 40 settings."""
+def settings(count: int) -> Iterator[Setting]:
+    """So many settings of each layout."""
     for columns, sizes in ((1, (9.5, 10, 11, 12)), (2, (8, 9, 9.5, 10))):
         every = itertools.cycle(itertools.product(FONTS, sizes, (True, False)))
-        for font, size, justified in itertools.islice(every, 20):
+        for font, size, justified in itertools.islice(every, count):
             yield Setting(font, size - 1.5 * (font == "Courier"), columns, justified)
 
 
@@ -242,11 +242,14 @@ def main() -> None:
     """Make the files, read them, and print what was found."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--keep", type=Path, help="write the PDF files into this folder")
-    folder = parser.parse_args().keep
+    parser.add_argument("--files", type=int, default=20, help="PDF files of a layout")
+    parser.add_argument("--pages", type=int, default=600, help="of the long file")
+    chosen = parser.parse_args()
+    folder = chosen.keep
     every = [paragraphs(path) for path in sorted(CONTRACTS.glob("*.txt"))]
     sources = [texts for texts in every if texts]
     totals: dict[str, Counter[str]] = {}
-    for number, setting in enumerate(settings()):
+    for number, setting in enumerate(settings(chosen.files)):
         texts = sources[number % len(sources)]
         content = pdf(pages_of(texts, setting), setting.font)
         if folder is not None:
@@ -264,14 +267,14 @@ def main() -> None:
                 {"layout": name, "share whole": total["whole"] / total["sentences"], **total}
             )
         )
-    print(json.dumps(long_file([text for texts in sources for text in texts])))
+    print(json.dumps(long_file([text for texts in sources for text in texts], chosen.pages)))
 
 
-def long_file(texts: Sequence[str]) -> dict[str, float]:
-    """Time and memory of reading a file of 600 pages."""
+def long_file(texts: Sequence[str], count: int) -> dict[str, float]:
+    """Time and memory of reading a file of so many pages."""
     setting = Setting("Times-Roman", 11, 1, True)
     pages = itertools.cycle(pages_of(texts, setting))
-    content = pdf(list(itertools.islice(pages, 600)), setting.font)
+    content = pdf(list(itertools.islice(pages, count)), setting.font)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     began = time.perf_counter()
     found = document("pdf", content)

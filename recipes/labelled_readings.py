@@ -1,6 +1,7 @@
 """Hits that people labelled, and contrasts, as readings, with what the bundled verifier says.
 
-    python recipes/labelled_readings.py DATA contrasts.jsonl HITS [--contrasts N] [--part I/N]
+    python recipes/labelled_readings.py DATA contrasts.jsonl HITS [--contrasts N] [--labelled N]
+        [--part I/N]
 
 HITS gets a file for each kind of recipes/labelled and files of contrasts (recipes/contrasts.py),
 beside those of recipes/reader_hits.py. Each hit is read in its whole text. Phrases of benchmarks
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from random import Random
 
@@ -44,6 +46,7 @@ def main() -> None:
     parser.add_argument("contrasts", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--contrasts", type=int, default=60_000, dest="count")
+    parser.add_argument("--labelled", type=int, help="hits of a kind; all if not given")
     parser.add_argument("--part", default="0/1", help="such as 2/16, of 0 to 15")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -52,7 +55,10 @@ def main() -> None:
     teacher = Teacher(encoder, CrossEncoderVerifier(NETWORK))
     made = sampled_rows(read_rows(options.contrasts), options.count, Random(1))  # noqa: S311
     rows = [(row.phrase, row.text, row.start, row.end, row.says) for row in made]
-    sets = {f"labelled-{path.stem}": labelled(path, options.data) for path in _labelled()}
+    sets: dict[str, Iterator[Row]] = {
+        f"labelled-{path.stem}": islice(labelled(path, options.data), options.labelled)
+        for path in _labelled()
+    }
     sets |= {f"made-{at:06}": iter(rows[at : at + FILE]) for at in range(0, len(rows), FILE)}
     own, parts = map(int, options.part.split("/"))
     for name in list(sets)[own::parts]:

@@ -1,6 +1,7 @@
 """Find hits over a dozen kinds of text, with what the bundled verifier says of them.
 
-    python recipes/reader_hits.py DATA contrasts.jsonl OUT [--files N] [--part I/N] [--seed N]
+    python recipes/reader_hits.py DATA contrasts.jsonl OUT [--files N] [--phrases N] [--part I/N]
+        [--seed N]
 
 The hits of each phrase over a store of a few hundred texts of one kind: the first ones, and some by
 chance down to rank 60. Phrases are those of recipes/labelled and recipes/written, those of
@@ -36,7 +37,7 @@ from slice_os.verifier.bundled import NETWORK
 from slice_os.verifier.cross_encoder import CrossEncoderVerifier
 
 KINDS = sorted(path.stem for path in LABELLED.glob("*.jsonl"))
-TEXTS, PHRASES, DEEPEST = 300, 100, 60
+TEXTS, DEEPEST = 300, 60
 FIRST, BY_CHANCE = 10, 20
 WORDS, OWN_WORDS = range(4, 400), range(4, 17)
 # Shares of phrases: of hits that were read and of written sets, of contrasts; the rest are
@@ -51,6 +52,7 @@ def main() -> None:
     parser.add_argument("contrasts", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--files", type=int, default=100)
+    parser.add_argument("--phrases", type=int, default=100, help="of a file")
     parser.add_argument("--part", default="0/1", help="such as 2/16, of 0 to 15")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -59,7 +61,7 @@ def main() -> None:
     written = sorted(filter(lambda one: sentence_hash(one) not in apart, written_phrases()))
     drawn = {row.phrase for row in read_rows(options.contrasts)}
     made = sorted(one for one in drawn if fits(one) and sentence_hash(one) not in apart)
-    texts = {kind: kept(searched_texts(options.data, kind), apart) for kind in KINDS}
+    texts: dict[str, list[str]] = {}
     encoder = SpanEncoder()
     teacher = Teacher(encoder, CrossEncoderVerifier(NETWORK))
     own, parts = map(int, options.part.split("/"))
@@ -68,10 +70,12 @@ def main() -> None:
         path = options.out / f"{number:04}-{kind}.npz"
         if path.exists():
             continue
+        if kind not in texts:
+            texts[kind] = kept(searched_texts(options.data, kind), apart)
         rng = Random(f"{options.seed}/{number}")  # noqa: S311
         chosen = rng.sample(texts[kind], min(2 * TEXTS, len(texts[kind])))
         middle = len(chosen) // 2
-        wanted = phrases(written, made, chosen[middle:], rng)
+        wanted = phrases(written, made, chosen[middle:], options.phrases, rng)
         hits = list(found(encoder, chosen[:middle], wanted, rng))
         write_readings(teacher.readings(hits), path)
         print(f"{path.name}: {len(hits):,} hits", flush=True)
@@ -105,12 +109,12 @@ def sentences(text: str) -> list[str]:
 
 
 def phrases(
-    written: Sequence[str], made: Sequence[str], others: Sequence[str], rng: Random
+    written: Sequence[str], made: Sequence[str], others: Sequence[str], count: int, rng: Random
 ) -> list[str]:
     """Phrases to search for."""
-    n_written, n_made = round(PHRASES * WRITTEN_SHARE), round(PHRASES * CONTRAST_SHARE)
+    n_written, n_made = round(count * WRITTEN_SHARE), round(count * CONTRAST_SHARE)
     own = [one for text in others[:TEXTS] for one in sentences(text) if fits(one)]
-    own = rng.sample(own, min(len(own), PHRASES - n_written - n_made))
+    own = rng.sample(own, min(len(own), count - n_written - n_made))
     return list(dict.fromkeys([*rng.sample(written, n_written), *rng.sample(made, n_made), *own]))
 
 
