@@ -14,6 +14,7 @@ import tarfile
 import zipfile
 from email.message import Message
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -302,9 +303,7 @@ def test_large_files_are_named_with_a_reason() -> None:
     }
     lines = (REPOSITORY / ".gitattributes").read_text("utf-8").splitlines()
     reasons = {
-        line.split()[0]: before
-        for before, line in zip(lines, lines[1:], strict=False)
-        if not line.startswith("#")
+        line.split()[0]: before for before, line in pairwise(lines) if not line.startswith("#")
     }
     assert large == reasons.keys(), "keep files above 1 MB out, or give a reason in .gitattributes"
     assert all(reason.startswith("# ") for reason in reasons.values())
