@@ -96,7 +96,7 @@ def decoded(raw: bytes, *labels: str | None) -> str:
         with suppress(UnicodeError):
             return raw.decode(name)
     known = (name for name in names if name not in (UTF8, "ascii"))
-    return raw.decode(next(known, encoding_of(raw, is_whole=True)), "replace")
+    return raw.decode(next(known, None) or encoding_of(raw, is_whole=True), "replace")
 
 
 def _likely(raw: bytes, names: list[str]) -> Iterator[str]:
@@ -112,8 +112,9 @@ def _likely(raw: bytes, names: list[str]) -> Iterator[str]:
         yield detected
     multibyte = [name for name in names if name.startswith(_MULTIBYTE)]
     # A few letters of two bytes each may be valid UTF-8 by chance.
-    wide = sum(sign >= "\u0800" for sign in raw.decode(UTF8, "ignore"))
-    yield from (*(multibyte if wide < _SURELY_WIDE else ()), UTF8, *names)
+    if multibyte and sum(sign >= "\u0800" for sign in raw.decode(UTF8, "ignore")) < _SURELY_WIDE:
+        yield from multibyte
+    yield from (UTF8, *names)
     if not multibyte:
         yield from (*_guessed(raw), detected)
     if "ascii" in names:

@@ -84,9 +84,14 @@ class VerifierRecipe(Settings):
 
     def rate(self, step: int) -> float:
         """The learning rate of a step, counted from 0."""
-        rise = (step + 1) / max(self.warmup, 1)
-        fall = (self.steps - step) / max(self.steps - self.warmup, 1)
-        return self.learning_rate * min(rise, fall, 1.0)
+        return self.learning_rate * rising_and_falling(step, self.warmup, self.steps)
+
+
+def rising_and_falling(step: int, warmup: int, steps: int) -> float:
+    """The share of the highest rate in a step, counted from 0: it rises, then falls to 0."""
+    rise = (step + 1) / max(warmup, 1)
+    fall = (steps - step) / max(steps - warmup, 1)
+    return min(rise, fall, 1.0)
 
 
 def read_recipe(path: Path) -> VerifierRecipe:

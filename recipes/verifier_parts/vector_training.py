@@ -18,6 +18,7 @@ from slice_os.verifier.bundled import WEIGHTS
 
 from .near_words import Near, feeds
 from .readings import Readings, read_readings
+from .training import rising_and_falling
 from .vector_network import VectorNetwork
 
 
@@ -55,9 +56,7 @@ class ReaderRecipe(Settings):
 
     def rate(self, step: int) -> float:
         """The learning rate of a step, counted from 0."""
-        rise = (step + 1) / max(self.warmup, 1)
-        fall = (self.steps - step) / max(self.steps - self.warmup, 1)
-        return self.learning_rate * min(rise, fall, 1.0)
+        return self.learning_rate * rising_and_falling(step, self.warmup, self.steps)
 
 
 @dataclass(frozen=True, slots=True)
