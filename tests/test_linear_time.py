@@ -100,6 +100,7 @@ def read_with(name: str) -> Callable[[str], object]:
         ("eml", "Subject: {}\n\nHello", "=?utf-8?Q?"),
         ("eml", "Subject: {}\n\nHello", "=?utf-8?Q?a?= "),
         ("eml", "From: a\n\nHello {}", "\n> x wrote:"),
+        ("eml", "From: a\n\nHello {}", "\n\nOn 2 March, x wrote:\n"),
         ("eml", "From: a\n\nHello {}", "\nFrom: a\n"),
         ("eml", "From: a\n\nHello {}", "\nbegin 644 a\nMa"),
         ("eml", "From: a\nContent-Type: multipart/mixed\n\n{}", "--a\n"),

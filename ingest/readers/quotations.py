@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby, islice
+from itertools import groupby
 from typing import NamedTuple
 
 from slice_os.ingest.readers.markup import QUOTED
@@ -148,7 +148,8 @@ def _introduction(lines: Sequence[_Line], number: int) -> tuple[str, int, bool] 
             continue
         if found is None:
             return None
-        after = next((one for one in islice(lines, end + 1, None) if one.body), None)
+        behind = (lines[at] for at in range(end + 1, len(lines)))
+        after = next((one for one in behind if one.body), None)
         is_marked = after is not None and after.depth > (0 if first.is_within else first.marks)
         dated = bool(_BEGINS.match(joined)) and any(map(str.isdigit, joined))
         if not (is_marked or (dated and after is not None)):
