@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from .command_line import Outcome, Run
 
 DEMO = Path(__file__).parents[1] / "demo"
 MOST_CPU_SECONDS = 5.0
+RELEASE_ALONE = re.compile(r"^pytestmark = .*\bpytest\.mark\.release\b", re.MULTILINE)
 # What a worker starts for itself: all tests with one of these run on the same worker.
 STARTED = {"tight_node", "scriptless_node", "two_nodes", "node"}
 
@@ -74,6 +76,13 @@ def demo_store(shared_folder: Path) -> Path:
             subprocess.run([*command, "--store", partial], check=True, capture_output=True)
             partial.rename(made)
     return made
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Without the release lane, its files are not read: frameworks take seconds to import."""
+    if config.option.markexpr != "not release" or not collection_path.match("test_*.py"):
+        return None
+    return RELEASE_ALONE.search(collection_path.read_text("utf-8")) is not None or None
 
 
 @pytest.hookimpl(optionalhook=True)

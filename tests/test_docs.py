@@ -294,6 +294,7 @@ def test_documented_commands_on_the_demo_run(folder: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_the_examples_of_topics_pass_the_documented_checks(folder: Path) -> None:
     lines = "".join(fences(REPOSITORY / "docs" / "topics.md", "sh")).splitlines()
     checks = [line for line in lines if re.match("slice-os topics (test|lint) ", line)]

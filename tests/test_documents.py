@@ -159,7 +159,7 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     ("limit", "told"),
     [
         ("SECONDS", "takes more than 0 seconds"),
-        pytest.param("MEMORY", "memory", marks=pytest.mark.slow),
+        pytest.param("MEMORY", "memory", marks=pytest.mark.release),
     ],
 )
 def test_a_file_has_a_budget(monkeypatch: pytest.MonkeyPatch, limit: str, told: str) -> None:

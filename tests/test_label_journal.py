@@ -210,6 +210,7 @@ class TestRenaming:
         assert rename_topic(topics, journal, "cancel", "leave")[1] == 1
 
 
+@pytest.mark.release
 def test_a_kill_leaves_topics_and_labels_whole() -> None:
     found = kills_topics.kills(5 * len(kills_topics.OPERATIONS), seed=1)
     assert found["bad"] == []

@@ -51,6 +51,7 @@ def test_only_what_is_synced_is_certain(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 def test_what_is_acknowledged_survives(tmp_path: Path, encoder: SpanEncoder) -> None:
     bench = Cuts(tmp_path, encoder, ("ingest", "delete", SERVICE), files=2)

@@ -58,9 +58,8 @@ def test_the_examples_are_as_they_should_be(run: Run) -> None:
 def test_the_examples_find_what_the_demo_has(run: Run) -> None:
     contracts = sorted((DEMO / "contracts").glob("*.txt"))[:4]
     run("ingest", *map(str, contracts), "--store", "demo")
-    rows = run("mine", "--topics", str(EXAMPLES), "--store", "demo", "--counts", "topic").rows()
-    assert {"termination", "renewal"} <= {row["topic"] for row in rows}
     shown = run("mine", "--topics", str(EXAMPLES), "--store", "demo", "--text").out
+    assert "  termination  cosine" in shown
     assert "  renewal  cosine" in shown
 
 

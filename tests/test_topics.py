@@ -425,6 +425,7 @@ class TestLearning:
                 learn(CANCEL, labels, encoder)
 
     @pytest.mark.slow
+    @pytest.mark.release
     @pytest.mark.skipif(not CLINC.exists(), reason="../shared/data/clinc150 is not there")
     def test_twenty_labels_make_topics_better(self, encoder: SpanEncoder) -> None:
         by_intent: dict[str, list[str]] = {}

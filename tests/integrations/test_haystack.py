@@ -23,6 +23,8 @@ from slice_os.query.filters import Condition
 
 from .conftest import PHRASE
 
+pytestmark = pytest.mark.release
+
 
 @pytest.fixture
 def document_store(encoder: SpanEncoder, tmp_path: Path) -> Iterator[HaystackDocumentStore]:

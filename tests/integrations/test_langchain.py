@@ -20,7 +20,7 @@ from slice_os.integrations.langchain_search import LangChainRetriever, LangChain
 
 from .conftest import PHRASE
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.release]
 
 
 class TestRetrieverStandard(RetrieversIntegrationTests):

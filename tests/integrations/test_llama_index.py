@@ -12,7 +12,7 @@ from slice_os.integrations.llama_index_retriever import LlamaIndexRetriever
 
 from .conftest import PHRASE
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.release]
 
 
 @pytest.mark.parametrize("content", ["passage", "span"])

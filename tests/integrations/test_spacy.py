@@ -12,6 +12,8 @@ from spacy.tokens import Doc
 from slice_os import Document, InputError, SpanEncoder, scan
 from slice_os.integrations.spacy_spans import make_spans
 
+pytestmark = pytest.mark.release
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:

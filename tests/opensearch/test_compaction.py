@@ -88,6 +88,7 @@ def test_a_first_load_leaves_no_second_copies(
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_replicas_are_complete(
     any_size: None,
     two_nodes: Cluster,

@@ -42,6 +42,7 @@ def some_of_the_demo(home: Path) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_it_loads_the_demo_is_ready_and_answers(
     opensearch_url: str, opensearch: OpenSearch, index_name: str, tmp_path: Path
 ) -> None:

@@ -50,6 +50,7 @@ def test_a_missing_index_fails(opensearch_url: str, index_name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_scripts_that_are_not_allowed_are_no_failure(
     scriptless_node: Node, encoder: SpanEncoder
 ) -> None:

@@ -95,6 +95,7 @@ def test_a_load_killed_at_any_moment_resumes(
 
 
 @pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.usefixtures("small_requests")
 def test_a_node_that_stops_and_starts_again(
     tight_node: Node, encoder: SpanEncoder, tmp_path: Path
@@ -134,6 +135,7 @@ def test_a_node_that_stops_and_starts_again(
 
 
 @pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.usefixtures("small_requests", "quick_lease")
 def test_a_node_that_stays_down(
     tight_node: Node,
@@ -171,6 +173,7 @@ def test_a_node_that_stays_down(
         assert_as_if_in_one_go(client, "away", "away-fresh")
 
 
+@pytest.mark.release
 @pytest.mark.usefixtures("small_requests")
 def test_a_server_that_is_too_busy(tight_node: Node, encoder: SpanEncoder) -> None:
     given = documents(20)

@@ -70,6 +70,7 @@ def test_nested_vectors_are_searched(opensearch: OpenSearch, index_name: str) ->
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_restart_and_kill_keep_the_data(tight_node: Node) -> None:
     client = OpenSearch(tight_node.url, timeout=60)
     fill(client, "kept")

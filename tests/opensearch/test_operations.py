@@ -93,6 +93,7 @@ class Actions:
         return {SAME_ACTION.get(name, name) for name in found if "/seq_no/" not in name}
 
 
+@pytest.mark.release
 def test_roles_allow_what_the_commands_do_and_no_more(
     node: Node, encoder: SpanEncoder, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -140,6 +141,7 @@ def test_roles_allow_what_the_commands_do_and_no_more(
 
 
 @pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.skipif(shutil.which("curl") is None, reason="no curl on this machine")
 def test_the_commands_run_and_a_restored_index_answers_as_before(
     node: Node, encoder: SpanEncoder, tmp_path: Path
@@ -173,6 +175,7 @@ def test_the_commands_run_and_a_restored_index_answers_as_before(
         assert list(calls.search(PHRASES)) == hits
 
 
+@pytest.mark.release
 def test_an_index_with_replicas_on_one_node_is_yellow(node: Node, encoder: SpanEncoder) -> None:
     with Corpus(f"{node.url}/lonely", encoder, index=IndexOptions(replicas=1)) as corpus:
         corpus.add(dialogues(2))

@@ -23,6 +23,8 @@ pytest.importorskip("ray", reason="needs the extra 'ray'")
 
 from slice_os.ingest.ray_data import EncodeDocuments, IndexSink
 
+pytestmark = pytest.mark.release
+
 
 @pytest.fixture
 def workers() -> Iterator[None]:
@@ -32,7 +34,6 @@ def workers() -> Iterator[None]:
 
 
 @pytest.mark.slow
-@pytest.mark.release
 def test_a_load_with_killed_workers_equals_one_process_and_excludes_others(
     workers: None,
     opensearch: OpenSearch,

@@ -310,6 +310,7 @@ def test_many_phrases_are_one_pass_here(
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_a_server_that_may_not_run_scripts(
     scriptless_node: Node,
     encoder: SpanEncoder,

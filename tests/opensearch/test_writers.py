@@ -207,6 +207,7 @@ def test_a_writer_that_seemed_dead_stops(
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_replicas_during_and_after_the_first_load(two_nodes: Cluster, encoder: SpanEncoder) -> None:
     first, second = two_nodes.urls
     with (

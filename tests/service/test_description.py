@@ -25,9 +25,8 @@ negative_data_rejection.expected-statuses = ["400", "404", "405", "409", "412", 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "phases", ["fuzzing", pytest.param("examples,coverage", marks=pytest.mark.release)]
-)
+@pytest.mark.release
+@pytest.mark.parametrize("phases", ["fuzzing", "examples,coverage"])
 def test_schemathesis_finds_no_fault(phases: str, store_folder: Path, tmp_path: Path) -> None:
     shutil.copytree(store_folder, tmp_path / "calls")
     (tmp_path / "schemathesis.toml").write_text(CONFIG)

@@ -136,6 +136,7 @@ def wait_until_closed(address: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_a_request_that_runs_may_end_when_the_service_stops(
     encoder: SpanEncoder, tmp_path: Path
 ) -> None:
@@ -170,6 +171,7 @@ def test_a_folder_without_a_store_is_told_before_anything_is_served(
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_the_demo_needs_nothing_else(tmp_path: Path) -> None:
     variables = {"XDG_CACHE_HOME": str(tmp_path)}
     # Of the documents of the sample every tenth, which is made sooner.
@@ -209,6 +211,7 @@ def test_a_sample_that_another_process_made_first_is_used(
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_what_is_acknowledged_outlives_a_kill() -> None:
     async def everything(location: str, work: Path) -> list[str]:
         service = Served(location, work)
