@@ -65,7 +65,7 @@ def imports() -> Graph:
 
 
 def ledger() -> list[tuple[list[str], int]]:
-    """The floors of docs/architecture.md from the ground: names of rooms, and most lines of code."""
+    """The floors of docs/architecture.md from the ground: rooms, and most lines of code."""
     text = (REPOSITORY / "docs" / "architecture.md").read_text("utf-8")
     table = text.partition("## Floors")[2]
     rows = [row.split("|") for row in table.splitlines()[::-1] if row.startswith("| `")]

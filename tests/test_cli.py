@@ -525,7 +525,10 @@ class TestInterruption:
             assert process.wait(60) == 0
 
     @pytest.mark.slow
-    @pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.release)])
+    @pytest.mark.parametrize(
+        ("sent", "status"),
+        [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.release)],
+    )
     def test_a_signal_stops_an_ingest_that_later_resumes(
         self, run: Run, tmp_path: Path, sent: signal.Signals, status: int
     ) -> None:
