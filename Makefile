@@ -62,7 +62,7 @@ docs: $(VENV)/.dev demo.slice ## Regenerate what is generated in docs/, and buil
 	$(BIN)/python docs/make_cli.py
 	$(BIN)/python docs/make_data.py
 	$(BIN)/python docs/make_evaluation.py
-	$(BIN)/python docs/make_sizing.py
+	$(BIN)/python benchmarks/sizing.py
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/make_picture.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 

@@ -1,4 +1,4 @@
-"""Measure a token vector in OpenSearch, and check what `slice-os index plan` predicts.
+"""Measure a token vector in OpenSearch, and check what the plan of `sizing.py` predicts.
 
     python benchmarks/index_plan.py --url http://127.0.0.1:9200 --data ../shared/data
 
@@ -29,17 +29,13 @@ from unittest import mock
 import corpora
 from opensearch_store import merge
 from opensearchpy import OpenSearch
+from sizing import MERGE_HEAP_BYTES, SECONDS_PER_HOUR, plan_index
 from timing import cpu_seconds
 
 from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.stores.opensearch.loading import loading
 from slice_os.stores.opensearch.schema.settings import IndexOptions
-from slice_os.stores.opensearch.versions.planning import (
-    MERGE_HEAP_BYTES,
-    SECONDS_PER_HOUR,
-    plan_index,
-)
 
 HEAP_SECONDS = 10.0
 DIALOGUES, CONTRACTS = 1_000, 15

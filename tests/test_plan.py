@@ -1,42 +1,16 @@
-"""`slice-os index plan`, and the page that quotes it."""
+"""The plan of an index, and the page that quotes it."""
 
 from __future__ import annotations
 
 import json
-import runpy
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from slice_os.cli import cli
-from slice_os.stores.opensearch.versions.planning import (
-    DISK_BYTES,
-    GIB,
-    MERGE_HEAP_BYTES,
-    plan_index,
-)
+from benchmarks.sizing import GIB, MERGE_HEAP_BYTES, fill, plan_index
 
 REPOSITORY = Path(__file__).parents[1]
 RESULTS = REPOSITORY / "benchmarks" / "results" / "index_plan.json"
-
-
-def plan(*arguments: str) -> str:
-    done = CliRunner().invoke(cli, ["index", "plan", *arguments])
-    assert done.exit_code == 0, done.output
-    return done.stdout
-
-
-def test_a_plan_for_people_and_for_programs() -> None:
-    found: dict[str, Any] = json.loads(plan("--tokens", "1e9", "--replicas", "2", "--json"))
-    assert found["tokens"] == 1_000_000_000
-    assert found["shards"] * found["shard_bytes"] == pytest.approx(1e9 * DISK_BYTES)
-    assert found["index_bytes"] == 3e9 * DISK_BYTES
-    assert found["disk_bytes"] > found["index_bytes"]
-    text = plan("--tokens", "1e9", "--replicas", "2", "--text")
-    assert f"{found['shards']} of 28 GB" in text
-    assert f"{found['nodes']} of 64 GiB" in text
 
 
 def test_a_copy_needs_a_node_of_its_own() -> None:
@@ -63,17 +37,9 @@ def test_time_falls_with_cores_and_rises_with_copies() -> None:
     assert plan_index(10**6, replicas=0).merge_hours <= plan_index(10**6).merge_hours
 
 
-@pytest.mark.parametrize("tokens", ["0", "-5", "nan", "inf", "many"])
-def test_other_numbers_are_refused(tokens: str) -> None:
-    done = CliRunner().invoke(cli, ["index", "plan", "--tokens", tokens])
-    assert done.exit_code == 2
-    assert "--tokens" in done.output
-
-
 def test_the_tables_of_the_page_are_current() -> None:
-    fill = runpy.run_path(str(REPOSITORY / "docs" / "make_sizing.py"))["fill"]
     page = (REPOSITORY / "docs" / "sizing.md").read_text("utf-8")
-    assert page == fill(page, RESULTS), "run docs/make_sizing.py"
+    assert page == fill(page, RESULTS), "run benchmarks/sizing.py"
 
 
 def test_the_plan_comes_near_what_a_real_node_needed() -> None:

@@ -1,9 +1,24 @@
-"""Planning an index in OpenSearch: its size, and the machines that it needs."""
+"""Plan an index in OpenSearch: its size, and the machines that it needs.
+
+    python benchmarks/sizing.py         # writes the tables of docs/sizing.md, as `make docs` does
+
+`index_plan.py` measured the constants. A test checks that the page is current.
+"""
 
 from __future__ import annotations
 
+import json
 import math
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PAGE = Path("docs/sizing.md")
+TOKENS = (10**6, 10**7, 10**8, 10**9, 10**10)
+RESULTS = Path("benchmarks/results/index_plan.json")
+_TABLE = re.compile(r"<!-- (sizing|checked) -->\n.*?<!-- end -->", re.DOTALL)
 
 GIB = 2**30
 SECONDS_PER_HOUR = 3_600
@@ -20,8 +35,8 @@ MERGE_SHARE_OF_HEAP = 0.5
 
 
 # The cost of a token vector with the bundled model and the default index options, by
-# benchmarks/index_plan.py on a merged index of one shard. It is that of dialogues, whose short
-# turns make them dearer than contracts or novels; benchmarks/results/index_plan.json has all.
+# index_plan.py on a merged index of one shard. It is that of dialogues, whose short
+# turns make them dearer than contracts or novels; results/index_plan.json has all.
 DISK_BYTES = 555
 # Of these, what every search reads: graph, span vectors, terms.
 SEARCHED_BYTES = 145
@@ -100,3 +115,62 @@ def plan_index(
         ingest_hours=tokens / INGEST_RATE / cores / SECONDS_PER_HOUR,
         merge_hours=tokens / MERGE_RATE / min(nodes / copies, shards) / SECONDS_PER_HOUR,
     )
+
+
+def fill(page: str, results: Path) -> str:
+    """Return the page with its tables filled."""
+    tables = {"sizing": table(), "checked": comparison(json.loads(results.read_text("utf-8")))}
+    return _TABLE.sub(lambda match: f"<!-- {match[1]} -->\n{tables[match[1]]}\n<!-- end -->", page)
+
+
+def comparison(rows: Mapping[str, Any]) -> str:
+    """Planned over found, for every corpus of the benchmark."""
+    lines = [
+        "| corpus | token vectors | disk | page cache | heap of a merge | ingest | merging |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, row in rows.items():
+        ratios = " | ".join(f"{ratio:.2f}" for ratio in row["plan_to_found"].values())
+        lines.append(f"| {name} | {row['tokens']:,} | {ratios} |")
+    return "\n".join(lines)
+
+
+def table() -> str:
+    """The table, for the defaults of the command."""
+    lines = [
+        "| token vectors | shards | nodes, heap of each | page cache | disk | ingest | merging |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for tokens in TOKENS:
+        plan = plan_index(tokens)
+        cells = (
+            f"{tokens:,}",
+            f"{plan.shards:,} of {size(plan.shard_bytes)}",
+            f"{plan.nodes:,}, {plan.heap_bytes / GIB:,.0f} GiB",
+            size(plan.page_cache_bytes),
+            size(plan.disk_bytes),
+            hours(plan.ingest_hours),
+            hours(plan.merge_hours),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def size(count: float) -> str:
+    """Bytes as people write them."""
+    for unit in ("MB", "GB", "TB"):
+        count /= 1_000 if unit != "MB" else 1_000_000
+        if count < 1_000:
+            break
+    return f"{count:,.1f} {unit}" if count < 10 else f"{count:,.0f} {unit}"
+
+
+def hours(count: float) -> str:
+    """Hours, or minutes if that is less than one; at least one minute."""
+    if count < 1:
+        return f"{max(60 * count, 1):,.0f} min"
+    return f"{count:,.1f} h" if count < 10 else f"{count:,.0f} h"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(fill(PAGE.read_text(encoding="utf-8"), RESULTS), encoding="utf-8")
