@@ -32,10 +32,10 @@ from slice_os.search.run import mine, search
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.protocol import NewStore, Store
 from slice_os.stores.registry import create_store, open_store, store_exists
-from slice_os.testing.document_contract import CARD
-from slice_os.testing.document_contract import best_cosines as brute_force
-from slice_os.testing.document_contract import random_part as part_of
-from slice_os.testing.document_contract import random_query as query
+from tests.store_contract.document_contract import CARD
+from tests.store_contract.document_contract import best_cosines as brute_force
+from tests.store_contract.document_contract import random_part as part_of
+from tests.store_contract.document_contract import random_query as query
 
 from .strategies import hard_texts
 

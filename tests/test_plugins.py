@@ -18,7 +18,7 @@ from slice_os.errors import PluginError
 from slice_os.stores.opensearch.store import OpenSearchBackend
 from slice_os.stores.protocol import NewStore
 from slice_os.stores.registry import create_store, find_backend, open_store, store_exists
-from slice_os.testing import StoreConformance
+from tests.store_contract import StoreConformance
 
 REPOSITORY = Path(__file__).parents[1]
 

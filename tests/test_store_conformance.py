@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slice_os.testing import StoreConformance
+from tests.store_contract import StoreConformance
 
 
 class TestLocalStore(StoreConformance):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from slice_os import IndexOptions
-from slice_os.testing import StoreConformance
-from slice_os.testing.document_contract import fill, random_query
 from slice_os.text.documents import Document
+from tests.store_contract import StoreConformance
+from tests.store_contract.document_contract import fill, random_query
 
 
 class TestOpenSearchStore(StoreConformance):

@@ -8,8 +8,8 @@ Use pytest, and define a fixture with an address where there is no store yet:
             return f"mine://localhost/{uuid4().hex}"
 """
 
-from slice_os.testing.document_contract import DocumentContract
-from slice_os.testing.query_contract import QueryContract
+from .document_contract import DocumentContract
+from .query_contract import QueryContract
 
 
 class StoreConformance(DocumentContract, QueryContract):

@@ -13,7 +13,9 @@ from slice_os.query.options import SearchOptions
 from slice_os.search.run import mine, search
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.protocol import FieldValue
-from slice_os.testing.document_contract import (
+from slice_os.text.documents import Document
+
+from .document_contract import (
     StoreTests,
     best_cosines,
     fill,
@@ -22,7 +24,6 @@ from slice_os.testing.document_contract import (
     random_query,
     refused,
 )
-from slice_os.text.documents import Document
 
 # Of a cosine: quantisation may change it by so much, and the arithmetic by so much.
 QUANTISED = 0.02
