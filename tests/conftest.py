@@ -11,22 +11,27 @@ import sys
 from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 # Workers side by side must not each take all cores; read when torch and NumPy are loaded.
 if "PYTEST_XDIST_WORKER" in os.environ:
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(variable, "1")
 
+import onnxruntime
 import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
+import slice_os
 from slice_os import SpanEncoder
 from slice_os.cli import main
+from slice_os.encoder.integers import saturates
 
 from .command_line import Outcome, Run
 
 DEMO = Path(__file__).parents[1] / "demo"
+BUNDLED = Path(slice_os.__file__).parent / "models"
 MOST_CPU_SECONDS = 5.0
 RELEASE_ALONE = re.compile(r"^pytestmark = .*\bpytest\.mark\.release\b", re.MULTILINE)
 # What a worker starts for itself: all tests with one of these run on the same worker.
@@ -41,6 +46,29 @@ settings.load_profile("unhurried")
 def encoder() -> SpanEncoder:
     """The bundled model; on two threads, if no other worker needs them."""
     return SpanEncoder(threads=1 if "PYTEST_XDIST_WORKER" in os.environ else 2)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_sessions() -> Iterator[None]:
+    """Each bundled network is loaded once in a process, however many commands open it there."""
+    load = onnxruntime.InferenceSession
+    loaded: dict[tuple[object, ...], onnxruntime.InferenceSession] = {}
+
+    def shared(
+        model: str | bytes, sess_options: onnxruntime.SessionOptions, **others: Any
+    ) -> onnxruntime.InferenceSession:
+        if not isinstance(model, str) or BUNDLED not in Path(model).parents:
+            return load(model, sess_options, **others)
+        threads = sess_options.intra_op_num_threads
+        exact = saturates()
+        key = model, Path(model).stat().st_mtime_ns, threads, exact, repr(others)
+        if key not in loaded:
+            loaded[key] = load(model, sess_options, **others)
+        return loaded[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(onnxruntime, "InferenceSession", shared)
+        yield
 
 
 @pytest.fixture
@@ -95,7 +123,7 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what needs a node or a browser by its fixtures; each worker begins with slow tests.
 
-    Tests that share a node of their own run on one worker.
+    Tests that share a node of their own, or a browser, run on one worker.
     """
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
     if workers > 1:
@@ -103,7 +131,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         rest = []
         for item in items:
             started = STARTED.intersection(getattr(item, "fixturenames", ()))
-            if started or item.get_closest_marker("slow"):
+            if "browser" in getattr(item, "fixturenames", ()):
+                groups.setdefault(str(item.path), []).append(item)
+            elif started or item.get_closest_marker("slow"):
                 groups.setdefault(min(started, default=item.nodeid), []).append(item)
             else:
                 rest.append(item)

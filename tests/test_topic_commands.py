@@ -55,6 +55,7 @@ def test_the_examples_are_as_they_should_be(run: Run) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_the_examples_find_what_the_demo_has(run: Run) -> None:
     contracts = sorted((DEMO / "contracts").glob("*.txt"))[:4]
     run("ingest", *map(str, contracts), "--store", "demo")
