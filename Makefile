@@ -72,6 +72,7 @@ build: $(VENV)/.base ## Build the wheel and the source archive into dist/
 
 .PHONY: release
 release: $(VENV)/.all ## Build wheel, source archive, SBOM and checksums into dist/, twice, and compare
+	$(BIN)/python scripts/supply.py check
 	$(BIN)/python scripts/release.py
 
 .PHONY: plugin
@@ -81,11 +82,13 @@ plugin: $(VENV)/.base ## Build and test the OpenSearch plugin into plugin/target
 	@ls plugin/target/releases/*.zip
 
 .PHONY: lock
-lock: ## Update the pins to what pyproject.toml allows; needs uv
-	@{ echo "# Pins for the Makefile and CI; pyproject.toml has the ranges. Made by \`make lock\`."; \
-	  uv pip compile --quiet --universal --upgrade --python-version 3.10 --all-extras --group dev --group torch --group release \
-	    --no-annotate --no-header pyproject.toml; } > requirements.lock.new
-	@mv requirements.lock.new requirements.lock
+lock: $(VENV)/.base ## Update the pins and their hashes to what pyproject.toml allows
+	$(BIN)/python scripts/supply.py lock
+
+.PHONY: audit
+audit: $(VENV)/.base ## List the pins that are outdated, and those with an advisory
+	@$(INSTALL) --group release
+	$(BIN)/python scripts/supply.py audit
 
 .PHONY: clean
 clean: ## Delete everything that make created
@@ -109,7 +112,8 @@ $(VENV)/.base: pyproject.toml requirements.lock
 	    rm -rf $(VENV); \
 	    echo "$(PYTHON) cannot create environments: install its venv module (Debian: apt install python3-venv)" >&2; \
 	    exit 1; }; }
-	@$(BIN)/python -m pip install --quiet --no-compile --constraint requirements.lock uv hatchling editables
+	@awk '/^uv==/,!/\\$$/' requirements.lock | $(BIN)/python -m pip install --quiet --no-compile --requirement /dev/stdin
+	@$(INSTALL) hatchling editables
 	@$(INSTALL) --no-build-isolation --editable .
 	@touch $@
 

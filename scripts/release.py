@@ -38,10 +38,9 @@ def write_sbom(folder: Path) -> None:
     wheel, environment = build("wheel", ROOT, folder / "plain"), folder / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     python = environment / "bin" / "python"
-    pip = [sys.executable, "-m", "pip", "--python", str(python)]
+    pip = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", str(python)]
     pins = ["--constraint", str(ROOT / "requirements.lock")]
-    install = [*pip, "install", "--quiet", "--no-compile", *pins, str(wheel)]
-    subprocess.run(install, check=True)
+    subprocess.run([*pip, *pins, str(wheel)], check=True)
     tool = [sys.executable, "-m", "cyclonedx_py", "environment", "--output-reproducible"]
     about = ["--pyproject", str(ROOT / "pyproject.toml"), "--mc-type", "library"]
     subprocess.run([*tool, *about, "--output-file", str(SBOM), str(python)], check=True)

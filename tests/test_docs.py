@@ -414,7 +414,8 @@ def test_every_promise_of_security_names_tests_that_exist() -> None:
     text = (
         (REPOSITORY / "SECURITY.md").read_text("utf-8").partition("## What the service promises")[2]
     )
-    rows = [line.split("|")[1:3] for line in text.splitlines() if line.startswith("| ")][1:]
+    rows = [line.split("|")[1:3] for line in text.splitlines() if line.startswith("| ")]
+    rows = [row for row in rows if row[0] != " promise "]
     assert len(rows) > 10
     for promise, tests in rows:
         named = re.findall(r"`([\w/]+\.py)::(\w+)`", tests)

@@ -7,6 +7,8 @@ import hashlib
 import json
 import os
 import re
+import runpy
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -204,8 +206,8 @@ def test_the_base_install_brings_no_torch(metadata: Message) -> None:
 def test_the_pins_are_within_the_ranges(metadata: Message) -> None:
     pins: dict[str, list[Requirement]] = {}
     for line in (REPOSITORY / "requirements.lock").read_text("utf-8").splitlines():
-        if not line.startswith("#"):
-            pin = Requirement(line)
+        if not line.startswith(("#", "    --hash=sha256:")):
+            pin = Requirement(line.removesuffix("\\"))
             assert [part.operator for part in pin.specifier] == ["=="], line
             pins.setdefault(canonicalize_name(pin.name), []).append(pin)
     for requirement in map(Requirement, metadata.get_all("Requires-Dist", [])):
@@ -215,6 +217,40 @@ def test_the_pins_are_within_the_ranges(metadata: Message) -> None:
             assert requirement.specifier.contains(version.version), f"{pin} is not {requirement}"
 
 
+def test_a_release_lacks_no_hash_and_no_license() -> None:
+    """Every pin has hashes; NOTICE and the models' cards name what recipes train on."""
+    supply = runpy.run_path(str(REPOSITORY / "scripts" / "supply.py"))
+    trained = set(supply["trained_on"]())
+    assert {
+        ("slice-mini", "squad"),
+        ("slice-verify", "tatoeba"),
+        ("slice-verify", "wiki-split"),
+    } <= {(model, name) for model, name, _ in trained}
+    # Digests are written where a registry can be asked.
+    assert [fault for fault in supply["faults"]() if "Dockerfile: " not in fault] == []
+
+
+def test_a_release_is_refused_without_hashes_digests_and_licenses(tmp_path: Path) -> None:
+    for name in ("requirements.lock", "NOTICE", "Dockerfile", "plugin/Dockerfile"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        text = (REPOSITORY / name).read_text("utf-8")
+        text = re.sub(r"(numpy==\S+)(?:.*\\\n)*.*", r"\1", text)
+        text = re.sub("    - tatoeba:", "    - sentences:", text)
+        text = re.sub(r"^(FROM maven:[^\s@]+)(@\S+)?", r"\1", text, flags=re.MULTILINE)
+        (tmp_path / name).write_text(text, "utf-8")
+    for name in ("recipes", "slice_os"):
+        (tmp_path / name).symlink_to(REPOSITORY / name)
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(REPOSITORY / "scripts" / "supply.py", tmp_path / "scripts")
+    command = [sys.executable, "scripts/supply.py", "check"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert re.search(r"^requirements.lock: numpy \S+ has no hash", done.stderr, re.MULTILINE)
+    assert re.search(r"^plugin/Dockerfile: maven:\S+ has no digest", done.stderr, re.MULTILINE)
+    assert re.search(r"^NOTICE: tatoeba, on which slice-verify was", done.stderr, re.MULTILINE)
+    assert re.search(r"scripts/supply.py check\n", (REPOSITORY / "Makefile").read_text("utf-8"))
+
+
 @pytest.fixture(scope="module")
 def environment(wheel: Path, shared_folder: Path) -> Path:
     """A fresh environment with only the wheel, made once for all workers."""
@@ -222,14 +258,14 @@ def environment(wheel: Path, shared_folder: Path) -> Path:
     with FileLock(shared_folder / "base-install.lock"):
         if not installed.exists():
             subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
-            pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet"]
-            install = [*pip, "-c", REPOSITORY / "requirements.lock", wheel]
+            uv = [sys.executable, "-m", "uv", "pip", "install", "--python", folder / "bin/python"]
+            install = [*uv, "--constraint", REPOSITORY / "requirements.lock", wheel]
             done = subprocess.run(install, capture_output=True, text=True)
             if done.returncode:
                 reason = done.stderr.strip().splitlines()[-1]
                 if os.environ.get("CI") == "true":
-                    pytest.fail(f"pip could not install the wheel: {reason}", pytrace=False)
-                pytest.skip(f"pip could not install the wheel, is there a network? {reason}")
+                    pytest.fail(f"uv could not install the wheel: {reason}", pytrace=False)
+                pytest.skip(f"uv could not install the wheel, is there a network? {reason}")
             installed.touch()
     return folder
 
