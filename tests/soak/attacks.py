@@ -197,6 +197,7 @@ def hostile_requests(place: Path, chosen: argparse.Namespace) -> dict[str, Any]:
             "many_senders": hostile.many_senders(server, key),
             "held_threads": hostile.held_threads(server, key, page, chosen.patience),
             "huge_topic": hostile.huge_topic(server, key, 200_000, chosen.patience),
+            "most_topics": hostile.most_topics(server, key, chosen.patience),
         }
 
 

@@ -19,12 +19,21 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from slice_os.topics.folder import MOST_PHRASES
+from slice_os.topics.table import MOST_TEXTS
 from tests.service.conftest import Server
 
 MILLION = 1_000_000
+MARKS = "`{}|^~#?/@\\%<>\"';,!$&()*+=_ "
 HOSTS = (
-    *("a`b.evil.example", "a{b}.evil.example", "", "127.0.0.1#x", "x@127.0.0.1", "[::1%lo]"),
-    *("127.0.0.1/x", "127.0.0.1?x", "evil.example", "127.0.0.1.evil.example", "127.0.0.1:x"),
+    *("", "a{b}.evil.example", "[::1%lo]", "evil.example", "127.0.0.1.evil.example", "127.0.0.1:x"),
+    *("a" + mark + "b.evil.example" for mark in MARKS),
+    *("127.0.0.1" + mark + "x" for mark in MARKS),
+    *("x" + mark + "127.0.0.1" for mark in MARKS),
+)
+ORIGINS = (
+    *("null", "https://evil.example", "file://", "https://127.0.0.1", "http://127.0.0.1:1"),
+    *(f"http://{host}" for host in HOSTS),
 )
 SEARCH = {"phrases": "either party may end this contract", "store": "store"}
 
@@ -93,14 +102,24 @@ def posted(
     return told, round(time.monotonic() - began, 1)
 
 
-def hosts(server: Server) -> dict[str, str]:
-    """The status for each host; the service must have no keys."""
-    found = {}
-    for host in HOSTS:
-        head = f"GET /documents HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
-        with socket.create_connection(address_of(server), timeout=30) as connection:
-            connection.sendall(head.encode())
-            found[host] = connection.recv(64)[9:12].decode()
+def hosts(server: Server) -> dict[str, Any]:
+    """The statuses for foreign hosts and origins; the service must have no keys."""
+    own = server.address.removeprefix("http://")
+    heads = {
+        "hosts": [f"Host: {host}" for host in HOSTS],
+        "origins": [f"Host: {own}\r\nOrigin: {origin}" for origin in ORIGINS],
+    }
+    found: dict[str, Any] = {"answered": []}
+    for kind, lines in heads.items():
+        statuses: Counter[str] = Counter()
+        for line in lines:
+            with socket.create_connection(address_of(server), timeout=30) as connection:
+                connection.sendall(f"GET /documents HTTP/1.1\r\n{line}\r\n\r\n".encode())
+                status = connection.recv(64)[9:12].decode() or "closed"
+            statuses[status] += 1
+            if status.startswith("2"):
+                found["answered"].append(line)
+        found[kind] = statuses
     return found
 
 
@@ -253,4 +272,27 @@ def huge_topic(server: Server, key: str, phrases: int, patience: float) -> dict[
         read = posted(server, "/topics", b"", key, patience, "GET")
         counted = posted(server, "/counts?store=store", b"", key, patience, "GET")
         searched = posted(server, "/search", json.dumps(SEARCH).encode(), key, patience)
+    return {"added": added, "topics": read, "counts": counted, "search": searched, **seen}
+
+
+def most_topics(server: Server, key: str, patience: float) -> dict[str, Any]:
+    """Add as many phrases as are allowed; then read topics and counts, and delete the topics."""
+    texts = [f"either party may end agreement number {number}" for number in range(MOST_TEXTS)]
+    names = [f"full-{number}" for number in range(MOST_PHRASES // MOST_TEXTS)]
+    with watched(server) as seen:
+        added = Counter(
+            posted(
+                server,
+                "/topics",
+                json.dumps({"name": name, "phrases": texts}).encode(),
+                key,
+                patience,
+            )[0]
+            for name in names
+        )
+        read = posted(server, "/topics", b"", key, patience, "GET")
+        counted = posted(server, "/counts?store=store", b"", key, patience, "GET")
+        searched = posted(server, "/search", json.dumps(SEARCH).encode(), key, patience)
+    for name in names:
+        posted(server, f"/topics/{name}", b"", key, patience, "DELETE")
     return {"added": added, "topics": read, "counts": counted, "search": searched, **seen}
