@@ -33,13 +33,15 @@ soak: $(VENV)/.dev ## Damage, kill, fill and load stores and nodes, cut the powe
 	$(BIN)/python -m tests.soak.damage --out benchmarks/results/soak_damage.json
 	$(BIN)/python -m tests.soak.fuzz --out benchmarks/results/soak_fuzz.json
 	$(BIN)/python -m tests.soak.kills --out benchmarks/results/soak_kills.json
-	$(BIN)/python -m tests.soak.kills_topics --out benchmarks/results/soak_kills_topics.json
+	$(BIN)/python -m tests.soak.kills_topics --count 1200 --flips 400 --out benchmarks/results/soak_kills_topics.json
 	$(BIN)/python -m tests.soak.power_cuts --out benchmarks/results/soak_power_cuts.json
 	$(BIN)/python -m tests.soak.kills_opensearch --out benchmarks/results/soak_kills_opensearch.json
 	$(BIN)/python -m tests.soak.faults_opensearch --out benchmarks/results/soak_faults_opensearch.json
 	$(BIN)/python -m tests.soak.three_nodes --out benchmarks/results/soak_three_nodes.json
 	$(BIN)/python -m tests.soak.full_disk --out benchmarks/results/soak_full_disk.json
 	$(BIN)/python -m tests.soak.attacks --out benchmarks/results/soak_attacks.json
+	$(BIN)/python -m tests.soak.small_machine --out benchmarks/results/soak_small_machine.json
+	$(BIN)/python -m tests.soak.sizes --out benchmarks/results/soak_sizes.json
 	$(BIN)/python -m tests.soak.readers --out benchmarks/results/soak_readers.json
 	$(BIN)/python -m tests.soak.mixed --out benchmarks/results/soak_mixed.json
 	$(BIN)/python -m tests.soak.everything --on local --out benchmarks/results/soak_everything.json

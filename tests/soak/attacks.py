@@ -210,7 +210,7 @@ def main() -> None:
     parser.add_argument("--characters", type=int, default=8_000_000, help="of the long text")
     parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
-    report = {}
+    report = json.loads(chosen.out.read_text()) if chosen.out and chosen.out.exists() else {}
     for name, attack in (("slow", slow), ("hostile", hostile_requests)):
         if chosen.only in (None, name):
             with tempfile.TemporaryDirectory() as place:

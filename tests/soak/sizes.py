@@ -2,6 +2,7 @@
 
     python -m tests.soak.sizes --out benchmarks/results/soak_sizes.json
     python -m tests.soak.sizes --scale 0.1 --only conversation
+    python -m tests.soak.sizes --out benchmarks/results/soak_sizes.json --picture sizes.svg
 
 Ingests many tiny documents, one long document and one long conversation, and mines for a long list
 of phrases, each with one thread in a process of its own. Seconds are of the processor, so that
@@ -94,14 +95,35 @@ def run(arguments: list[str]) -> tuple[float, int]:
     return round(used.ru_utime + used.ru_stime, 1), used.ru_maxrss >> 10
 
 
+def picture(report: dict[str, list[dict[str, float]]], path: Path) -> None:
+    """Time and memory by size, both as shares of the largest size."""
+    from matplotlib import pyplot
+
+    figure, panels = pyplot.subplots(1, 2, figsize=(7.2, 3.0), layout="constrained")
+    for name, unit, axes in zip(("seconds", "megabytes"), ("s", "MB"), panels, strict=True):
+        for kind, rows in report.items():
+            largest = rows[-1]["size"]
+            shares = [row["size"] / largest for row in rows]
+            label = f"{kind}, 1 = {largest:,}"
+            axes.plot(shares, [row[name] for row in rows], marker="o", label=label, linewidth=1)
+        axes.set(xlabel="share of the largest", ylabel=f"{name}, {unit}", xlim=0, ylim=0)
+        axes.grid(alpha=0.3)
+    panels[0].legend(fontsize="x-small")
+    figure.savefig(path, metadata={"Date": None, "Title": "Time and memory of what is large"})
+
+
 def main() -> None:
     """Run it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", type=float, default=1.0, help="of all sizes")
     parser.add_argument("--only", nargs="*", help="words of the names of what is measured")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--picture", type=Path, help="only draw what was saved")
     chosen = parser.parse_args()
     report = json.loads(chosen.out.read_text()) if chosen.out and chosen.out.exists() else {}
+    if chosen.picture:
+        picture(report, chosen.picture)
+        return
     for kind, largest in LARGEST.items():
         if chosen.only and not any(word in kind for word in chosen.only):
             continue

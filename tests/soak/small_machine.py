@@ -48,8 +48,11 @@ class Group:
         (self._folder / "cgroup.procs").write_text(str(os.getpid()))
 
     def leave(self) -> None:
-        """Put this process where it was, and the group away."""
+        """Put this process where it was; what it started stays."""
         (self._folder.parent / "cgroup.procs").write_text(str(os.getpid()))
+
+    def remove(self) -> None:
+        """Put it away; nothing runs in it."""
         self._folder.rmdir()
 
     def killed(self) -> int:
@@ -71,6 +74,7 @@ def beside(group: Group, place: Path, dialogues: int) -> dict[str, Any]:
     with served(str(store), "--work", str(place)) as server:
         command = [sys.executable, "-m", "slice_os.cli", "ingest", "--store", str(store)]
         ingest = subprocess.Popen([*command, str(more)], stderr=subprocess.PIPE, text=True)
+        group.leave()
         most = 0
         while ingest.poll() is None:
             began = time.monotonic()
@@ -93,7 +97,7 @@ def beside(group: Group, place: Path, dialogues: int) -> dict[str, Any]:
             "service_megabytes": most,
             "killed_for_memory": group.killed(),
         }
-    group.leave()
+    group.remove()
     with Corpus(store) as corpus:
         return {**found, "documents": len(corpus), "faults": list(corpus.store.verify())}
 
