@@ -129,10 +129,9 @@ def compared(
     scored = score_passages(corpus, topic)
     whole = scored.sample(corpus, 10**9)
     numbers = (number for some in scored.chosen(10**9) for number in some)
-    hits = (hit for some in whole.hits for hit in some)
     right = {
         number: touched(hit.context, said.get(hit.doc_id, ()))
-        for number, hit in zip(numbers, hits, strict=True)
+        for number, hit in zip(numbers, whole.hits, strict=True)
     }
     truth = labelled(scored, right, 10**9, 0)
     drawn = [labelled(scored, right, size, seed) for seed in range(seeds)]

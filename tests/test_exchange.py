@@ -276,7 +276,12 @@ class TestImport:
         assert added.context is not None
         assert added.context.text == "I never\nsaid so."
         done = run("mine", "--topics", "cancel.toml", "--store", "store")
-        assert [json.loads(line)["doc_id"] for line in done.out.splitlines()] == ["2"]
+        assert {
+            line["doc_id"]: line["label"] for line in map(json.loads, done.out.splitlines())
+        } == {
+            "1": False,
+            "2": True,
+        }
 
     def test_takes_the_answers_of_prodigy(self, run: Run) -> None:  # noqa: F811
         lines = [

@@ -47,8 +47,8 @@ HOSTILE = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "＝1", "http://x.org
 COLUMNS = [
     "doc_id", "start", "end", "text", "cosine", "bm25", "score", "probability", "band", "reasons",
     "matches", "phrase", "topic", "clause.start", "clause.end", "sentence.start", "sentence.end",
-    "turn.start", "turn.end", "span.start", "span.end", "count", "passage.start", "passage.end",
-    "passage.text",
+    "turn.start", "turn.end", "span.start", "span.end", "count", "label", "passage.start",
+    "passage.end", "passage.text",
 ]  # fmt: skip
 texts = st.text(st.characters(blacklist_categories=["Cs"]), max_size=30)
 extents = st.none() | st.builds(Extent, st.integers(0, 99), st.integers(0, 99))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -337,7 +338,7 @@ def test_labelled_hits_are_labels_of_the_words_that_were_compared(
     with Corpus(store, encoder) as corpus:
         hits = list(mine_topics(corpus, read_topics(["topics"]), unit="sentence"))
     assert any(hit.span for hit in hits)
-    write_hits(hits, tmp_path / "hits.CSV", label_of=lambda _: True)
+    write_hits([replace(hit, label=True) for hit in hits], tmp_path / "hits.CSV")
     lines = [json.dumps({**hit.to_dict(), "label": True}) for hit in hits]
     (tmp_path / "hits.jsonl").write_text("\n".join(lines))
     keys = [Label.of(hit, right=True).key for hit in hits]

@@ -388,6 +388,21 @@ class TestLearning:
             read_labels(path)
         assert str(error.value).startswith(f"{path}:2: {told}")
 
+    def test_whole_sentences_of_its_speaker_teach_a_topic(self, encoder: SpanEncoder) -> None:
+        text = "My mother travels with me. Hey, please shut down my account for good."
+
+        def label(start: int, end: int, speaker: str) -> Label:
+            place = ("1", start, end, Context(0, len(text), text))
+            return Label("cancel", text[start:end], True, *place, speaker=speaker)
+
+        start, end = text.index("with me"), text.index(" account")
+        topic = replace(CANCEL, where=parse_where({"speaker": "customer"}), counter_phrases=())
+        learned = learn(topic, [label(start, end, "Customer"), label(0, 9, "agent")], encoder)
+        assert learned.phrases == ("Hey, please shut down my account for good.",)
+        assert learned.labels == 1
+        with pytest.raises(InputError, match="no label is of a speaker that it is about"):
+            learn(topic, [label(start, end, "agent")], encoder)
+
     def test_right_hits_become_phrases_and_wrong_ones_counter_phrases(
         self, encoder: SpanEncoder
     ) -> None:

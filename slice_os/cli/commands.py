@@ -31,7 +31,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "labels": ("labels:labels", "Compare, settle and import what readers said."),
         "estimate": ("estimate:estimate", "Estimate what a topic finds and misses."),
         "report": ("hit_files:report", "Show hits in context on one HTML page."),
-        "cut": ("hit_files:cut", "Choose a cut-off for a target precision."),
     },
     "Serve": {
         "serve": ("serve:serve", "Serve stores over HTTP, with a search page."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,8 +22,6 @@ from slice_os.cli.render import printable, show, wants_json
 if TYPE_CHECKING:
     from slice_os.topics.recall import CutEstimate, TopicEstimate
 
-DEFAULT_SIZE = 140
-
 
 @click.command()
 @click.argument("topic", type=click.Path(exists=True, dir_okay=False))
@@ -32,10 +30,14 @@ DEFAULT_SIZE = 140
 @click.option(
     "--size",
     type=COUNT,
-    default=DEFAULT_SIZE,
-    help="Passages to label, about; at least 5 of each range of scores.",
+    help="Passages to label.  [default: as in the largest sample so far, or 140]",
 )
-@click.option("--seed", type=int, default=0, help="Random seed of the sample.")
+@click.option("--seed", type=int, help="Random seed of the sample.  [default: likewise, or 0]")
+@click.option(
+    "--precision",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Also show the lowest cut that surely has this precision.",
+)
 @reader_option
 @rows_option
 @encoder_options
@@ -43,8 +45,9 @@ def estimate(
     topic: str,
     store: str,
     work: Path | None,
-    size: int,
-    seed: int,
+    size: int | None,
+    seed: int | None,
+    precision: float | None,
     reader: str,
     as_json: bool | None,
     encoder: EncoderChoice,
@@ -52,23 +55,24 @@ def estimate(
     """Estimate how much of a topic is found and missed, from a sample that you label.
 
     The sample is of all passages, also of those below the cut. A terminal asks about each of
-    them, as `slice-os review` does; the answers are kept, and the next run continues. A pipe gets
-    those without a label. Then it shows recall, precision and the share of right passages among
-    those that are not found, each with its 95 % interval, for the topic's own cut and for others.
+    them, as `slice-os review` does; sample and answers are kept, and the next run continues. A
+    pipe gets those without a label. Then it shows recall, precision and the share of right
+    passages among those that are not found, each with its 95 % interval, for the topic's own cut
+    and for others.
     """
     from slice_os.cli.review import Question, ask_about
     from slice_os.topics.files import read_topic
     from slice_os.topics.journal import LabelJournal
     from slice_os.topics.reviewing import origin_of, requirements
-    from slice_os.topics.sampling import sample
+    from slice_os.topics.sampling import draw
     from slice_os.topics.work import Work
 
     read = read_topic(topic)
     with encoder.corpus(store) as corpus:
         journal = LabelJournal(Work.of(corpus.store.folder, work).labels_file)
-        drawn = sample(corpus, read, size, seed)
+        labels = [answer.label for answer in journal.read()]
+        drawn = draw(corpus, read, journal, labels, size, seed)
         origin = origin_of(corpus, requirements(corpus, [read])[read.name])
-    labels = [answer.label for answer in journal.read()]
     waiting = drawn.waiting(labels)
     if waiting and not wants_json(as_json):
         asked = (Question.of([hit], n, reader, origin) for n, hit in enumerate(waiting, 1))
@@ -77,7 +81,7 @@ def estimate(
         waiting = drawn.waiting(labels)
     if waiting:
         click.echo(
-            f"{len(waiting)} of {sum(map(len, drawn.hits))} passages of the sample have no label; "
+            f"{len(waiting)} of {len(drawn.keys)} passages of the sample have no label; "
             f"answer in a terminal, or add labels to {printable(str(journal.path))}",
             err=True,
         )
@@ -85,7 +89,13 @@ def estimate(
             click.echo(hit.to_json(), nl=False)
         return 1
     found = drawn.estimate(labels)
-    show(asdict(found) | {"labels_to_halve": found.labels_to_halve}, _told(found), as_json)
+    more: dict[str, Any] = {"labels_to_halve": found.labels_to_halve}
+    told = _told(found)
+    if precision is not None:
+        enough = found.least_cut(precision)
+        more["enough"] = enough and asdict(enough)
+        told += f"\n\nprecision {precision:g} or more: {_enough(enough)}"
+    show(asdict(found) | more, told, as_json)
     return 0
 
 
@@ -103,6 +113,12 @@ def _told(found: TopicEstimate) -> str:
         "   cut   found  precision            recall",
     ]
     return "\n".join([*lines, *(_row(one) for one in found.curve if one.least >= 0)])
+
+
+def _enough(cut: CutEstimate | None) -> str:
+    if cut is None:
+        return "no cut surely has it; label more, or ask for less"
+    return f"from {cut.least:.2f} on, precision {cut.precision}, recall {cut.recall}"
 
 
 def _row(one: CutEstimate) -> str:

@@ -210,14 +210,14 @@ def mine(
 
     Every passage is scored, unless you give --candidates. Hits of one phrase never overlap;
     hits of two phrases may. With --topics, all topics are mined in one pass, each with its own
-    cut, and hits of one topic never overlap; what people rejected does not count again.
+    cut, and hits of one topic never overlap; what people rejected is marked, and not counted.
 
     -L tells how near the nearest span of each document is. With -l, -L, -c, -m, -A, -B or -C the
     exit status is as that of grep: 0 if there are hits, 1 if there are none, 2 on an error.
     """
+    from slice_os.hits.hit import counting
     from slice_os.originals.finding import find_original
     from slice_os.search.refinement import arranged
-    from slice_os.topics.assignment import answers
     from slice_os.topics.recording import mining_record
 
     _check(options, phrases, topic_paths)
@@ -249,7 +249,7 @@ def mine(
         if grep.around:
             hits = corpus.around(hits, grep.before or 0, grep.after or 0)
         if run.counts:
-            named = (replace(hit, topic=hit.group) for hit in grep.limited(hits))
+            named = (replace(hit, topic=hit.group) for hit in grep.limited(counting(hits)))
             run.show_counts(named, "hits", as_json, "phrase" if phrases else "topic")
         else:
             several = len(phrases) > 1
@@ -267,7 +267,6 @@ def mine(
                 find=find,
                 whole=grep.around,
                 text_of=corpus.text,
-                label_of=answers(run.work_of(corpus.store).labels()) if topic_paths else None,
                 run=mining_record(corpus, store, phrases, topic_paths, options, about),
                 **cut,
             )

@@ -1,4 +1,4 @@
-"""`slice-os report` and `slice-os cut`: files of hits, shown and judged."""
+"""`slice-os report`: files of hits, shown."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from slice_os.cli.options import (
     PROBABILITY,
     REPORT,
     optional_store_option,
-    output_option,
 )
-from slice_os.cli.render import show
 from slice_os.errors import InputError
 
 if TYPE_CHECKING:
@@ -98,37 +96,3 @@ def _run(path: Path) -> RunRecord:
     if not record.matches(path):
         click.echo(f"slice-os: {path}: changed since its run record was written", err=True)
     return record.run
-
-
-@click.command()
-@click.argument("labelled", type=FILE, metavar="LABELLED")
-@click.option(
-    "--precision",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=0.9,
-    help="Target precision, the share of right hits.",
-)
-@click.option(
-    "--by",
-    type=click.Choice(["probability", "cosine"]),
-    default="probability",
-    help="Score to cut by, for --min-probability or --threshold.",
-)
-@output_option
-def cut(labelled: Path, precision: float, by: str, as_json: bool | None) -> None:
-    """Choose the lowest cut-off that surely reaches a target precision.
-
-    LABELLED has hits as `slice-os mine` writes them: JSON lines with a field "label", true or
-    false, or a table (.csv, .xlsx) with a check or cross in the column "label". The lower end of
-    the precision's 95 % interval counts, so that no cut-off rests on a few hits. The exit status
-    is 1 if none reaches it.
-    """
-    from slice_os.hits.precision_cut import read_labelled
-
-    found = read_labelled(labelled).cut(precision, by)
-    text = (
-        f"{by} {found.value:.3f}: {found.right:,} of {found.hits:,} hits from there on are right, "
-        f"{found.precision:.2f} (95 % {found.low:.2f} to {found.high:.2f}); "
-        f"expected recall {found.found:.2f} ({found.labels:,} labels)"
-    )
-    show(found.to_json(), text, as_json)

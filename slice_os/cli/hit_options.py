@@ -37,7 +37,6 @@ from slice_os.query.options import (
 
 if TYPE_CHECKING:
     from slice_os.hits.exchange.documents import TextOf
-    from slice_os.hits.files import LabelOf
     from slice_os.hits.hit import Hit
     from slice_os.hits.run_record import RunRecord
     from slice_os.originals.finding import FindOriginal
@@ -162,15 +161,14 @@ def give(
     find: FindOriginal | None = None,
     whole: bool = False,
     text_of: TextOf | None = None,
-    label_of: LabelOf | None = None,
     run: RunRecord | None = None,
     **settings: Any,
 ) -> None:
     """Write hits, of several phrases or not, to a file, or print them; settings as of a report.
 
     Originals of documents, which ``find`` finds, are marked, or shown in a report. Text has the
-    ``whole`` context of each hit, or what is near in it. ``text_of``, ``label_of`` and ``run`` are
-    as for `write_hits`.
+    ``whole`` context of each hit, or what is near in it. ``text_of`` and ``run`` are as for
+    `write_hits`.
     """
     if output is None:
         _show(hits, as_json, first, several, whole)
@@ -191,7 +189,7 @@ def give(
     else:
         from slice_os.hits.files import write_hits
 
-        count = write_hits(hits, output, text_of=text_of, label_of=label_of, run=run)
+        count = write_hits(hits, output, text_of=text_of, run=run)
     click.echo(f"{output}: {count:,} {'hit' if count == 1 else 'hits'}", err=True)
 
 

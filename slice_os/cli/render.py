@@ -34,6 +34,7 @@ def render(hit: Hit, number: int, with_phrase: bool = False, whole: bool = False
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     head = [
         f"{number:>3}  {styled(f'{printable(hit.doc_id)}:{hit.start}-{hit.end}', bold=True)}",
+        *([] if hit.label is None else [_answer(hit.label)]),
         *([] if hit.topic is None else [styled(printable(hit.topic), bold=True)]),
         *([styled(printable(f"“{hit.phrase}”"), bold=True)] if with_phrase else []),
         f"cosine {hit.cosine:.3f}",
@@ -48,8 +49,12 @@ def render(hit: Hit, number: int, with_phrase: bool = False, whole: bool = False
             for key, one in hit.metadata.items()
         ),
     ]
-    context = in_context(hit.context, hit.start, hit.end, whole)
+    context = in_context(hit.context, hit.start, hit.end, whole, struck=hit.label is False)
     return "\n".join([*_filled(head, width), *context, ""])
+
+
+def _answer(right: bool) -> str:
+    return styled("✓ accepted", fg="green") if right else styled("✕ rejected", fg="red")
 
 
 def styled(text: str, **style: Any) -> str:
@@ -74,7 +79,9 @@ def _filled(parts: Sequence[str], width: int | None) -> list[str]:
     return lines
 
 
-def in_context(context: Context, begin: int, end: int, whole: bool = False) -> list[str]:
+def in_context(
+    context: Context, begin: int, end: int, whole: bool = False, struck: bool = False
+) -> list[str]:
     """The lines of a context, or of what is near in it, with the words between offsets marked.
 
     Offsets are those of the document.
@@ -96,7 +103,10 @@ def in_context(context: Context, begin: int, end: int, whole: bool = False) -> l
         inner, outer = (min(max(edge, begin), stop) for edge in (first, last))
         marked = text[inner:outer]
         if marked and _has_colours():
-            marked = click.style(marked, fg="green", bold=True, underline=True)
+            colour = "red" if struck else "green"
+            marked = click.style(
+                marked, fg=colour, bold=True, underline=not struck, strikethrough=struck
+            )
         lines.append(f"{INDENT}{text[begin:inner]}{marked}{text[outer:stop]}")
     return lines
 

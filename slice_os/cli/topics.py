@@ -224,6 +224,9 @@ def learn(
                 click.echo(f"{printable(topic.name)}: no labels", err=True)
                 continue
             learned = learn_topic(topic, mine, encodes, exclusive=exclusive)
+            if others := len(mine) - learned.labels:
+                told = f"{topic.name}: {others} labels of other speakers teach it nothing"
+                click.echo(printable(told), err=True)
             click.echo(f"# {printable(str(path))}\n{learned_table(learned)}")
             if corpus:
                 taught = replace(topic, learned=learned)

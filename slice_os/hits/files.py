@@ -32,19 +32,8 @@ _FIRST: dict[str, Kind] = {
 }
 
 
-LabelOf: TypeAlias = Callable[[Hit], bool | None]
-"""Whether a hit is right; None if nobody said."""
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What formats hold beside hits, if it is known: texts of documents, and labels."""
-
-    text_of: TextOf | None
-    label_of: LabelOf | None
-
-
-WriteHits: TypeAlias = Callable[[Iterable[Hit], Path, Known], None]
+WriteHits: TypeAlias = Callable[[Iterable[Hit], Path, "TextOf | None"], None]
+"""Writes hits to a file, with the texts of their documents, if these are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +58,6 @@ def write_hits(
     path: str | Path,
     *,
     text_of: TextOf | None = None,
-    label_of: LabelOf | None = None,
     run: RunRecord | None = None,
 ) -> int:
     """Write hits to a file, in the format that its extension names; returns how many.
@@ -81,7 +69,6 @@ def write_hits(
         hits: in any order.
         path: the file.
         text_of: gives the text of a document, such as `Corpus.text`, for formats that hold it.
-        label_of: says whether a hit is right, or None, for formats with such a column.
         run: what made the hits, to be written beside the file.
 
     Raises:
@@ -99,21 +86,10 @@ def write_hits(
             yield hit
 
     with replacing(Path(path)) as part:
-        format_.write(counted(), part, Known(text_of, label_of))
+        format_.write(counted(), part, text_of)
     if run is not None:
         write_record(run, path, count)
     return count
-
-
-def write_labelled(hits: Iterable[tuple[Hit, bool | None]], path: Path) -> None:
-    """Write hits to a CSV or XLSX file, each with its label; None leaves the cell empty.
-
-    `slice_os.hits.labelled.labelled_rows` reads them back.
-    """
-    kinds = _FIRST | {column.name: column.kind for column in Hit.columns()}
-    columns = [Column(name, kind) for name, kind in kinds.items()]
-    with spooled((_for_people(*row) for row in hits), columns, path.parent) as table:
-        _SHEETS[path.suffix.lower()](table, path)
 
 
 def output_format(path: str | Path) -> HitFormat:
@@ -149,44 +125,46 @@ def check_place(path: Path) -> None:
         raise InputError(f"{path}: {above} is a file, not a folder")
 
 
-def _write_jsonl(hits: Iterable[Hit], path: Path, _: Known) -> None:
+def _write_jsonl(hits: Iterable[Hit], path: Path, _: TextOf | None) -> None:
     with path.open("wb") as stream:
         stream.writelines(hit.to_json() for hit in hits)
 
 
-def _write_page(hits: Iterable[Hit], path: Path, _: Known) -> None:
+def _write_page(hits: Iterable[Hit], path: Path, _: TextOf | None) -> None:
     from slice_os.hits.report.html_page import write_report
 
     write_report(hits, path)
 
 
-def _write_parquet(hits: Iterable[Hit], path: Path, _: Known) -> None:
+def _write_parquet(hits: Iterable[Hit], path: Path, _: TextOf | None) -> None:
     with spooled((hit.to_dict() for hit in hits), Hit.columns(), path.parent) as table:
         write_parquet(table, path)
 
 
-def _write_sheet(hits: Iterable[Hit], path: Path, known: Known) -> None:
-    label_of = known.label_of or (lambda _hit: None)
-    write_labelled(((hit, label_of(hit)) for hit in hits), path)
+def _write_sheet(hits: Iterable[Hit], path: Path, _: TextOf | None) -> None:
+    kinds = {column.name: column.kind for column in Hit.columns()} | _FIRST
+    columns = [Column(name, kinds[name]) for name in {**_FIRST, **kinds}]
+    with spooled(map(_for_people, hits), columns, path.parent) as table:
+        _SHEETS[path.suffix.lower()](table, path)
 
 
 def _by_document(write: Callable[[HitDocuments, Path], None]) -> WriteHits:
     """A writer of hits from a writer of documents with hits."""
 
-    def write_documents(hits: Iterable[Hit], path: Path, known: Known) -> None:
-        with by_document(hits, known.text_of) as documents:
+    def write_documents(hits: Iterable[Hit], path: Path, text_of: TextOf | None) -> None:
+        with by_document(hits, text_of) as documents:
             write(documents, path)
 
     return write_documents
 
 
-def _for_people(hit: Hit, right: bool | None) -> dict[str, Any]:
+def _for_people(hit: Hit) -> dict[str, Any]:
     """A hit with its label, its page beside its text, and numbers as such."""
     metadata = {name: _plain(value) for name, value in hit.metadata.items()}
     return {
-        "label": None if right is None else "✓" if right else "✕",
-        "page": metadata.pop("page", None),
         **hit.to_dict(),
+        "label": None if hit.label is None else "✓" if hit.label else "✕",
+        "page": metadata.pop("page", None),
         "metadata": metadata,
     }
 

@@ -74,6 +74,8 @@ class Hit:
         span: the words that were compared, which cosine and probability are about; None if the hit
             is not wider than they are.
         count: number of hits that it stands for, if near-identical ones are collapsed.
+        label: whether people say that it is right; None if nobody said. A rejected one does not
+            count, but stays in lists and files.
     """
 
     phrase: str
@@ -95,6 +97,7 @@ class Hit:
     turn: Extent | None = None
     span: Extent | None = None
     count: int = 1
+    label: bool | None = None
 
     @property
     def band(self) -> Band | None:
@@ -128,6 +131,7 @@ class Hit:
             "turn": self.turn and self.turn.to_dict(),
             "span": self.span and self.span.to_dict(),
             "count": self.count,
+            "label": self.label,
             "passage": self.context.to_dict(),
         }
 
@@ -251,6 +255,11 @@ def _hit_fields() -> tuple[tuple[str, str, Any], ...]:
     """Name, name in JSON and type of every field of a hit."""
     names, hints = {"context": "passage"}, type_hints(Hit)
     return tuple((one.name, names.get(one.name, one.name), hints[one.name]) for one in fields(Hit))
+
+
+def counting(hits: Iterable[Hit]) -> Iterator[Hit]:
+    """The hits that count: those that nobody rejected."""
+    return (hit for hit in hits if hit.label is not False)
 
 
 def overlap(one: Hit, other: Hit) -> bool:

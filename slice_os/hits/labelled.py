@@ -47,7 +47,7 @@ def labelled_rows(path: str | Path) -> Iterator[tuple[str, Row]]:
 
 def _hit(cells: Row, where: str) -> Row:
     """The JSON of a hit from the cells of its row."""
-    row: Row = {"label": _label(cells.get("label"), where)}
+    row: Row = {}
     for column in Hit.columns():
         if (cell := cells.get(column.name)) is not None and column.kind != "texts":
             value = _value(cell, column.kind, f"{where}: {column.name}")
@@ -56,7 +56,7 @@ def _hit(cells: Row, where: str) -> Row:
                 row.setdefault(outer, {})[inner] = value
             else:
                 row[outer] = value
-    return row
+    return {**row, "label": _label(cells.get("label"), where)}
 
 
 def _label(cell: Any, where: str) -> bool | None:

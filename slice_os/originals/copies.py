@@ -75,7 +75,8 @@ def marks_of(hits: Iterable[Hit]) -> Iterator[Mark]:
 
 def _note(hit: Hit) -> str:
     likely = f"probability {hit.probability:.2f}, {hit.band}" if hit.band else ""
-    lines = [hit.topic, f"“{hit.phrase}”", likely or f"cosine {hit.cosine:.2f}", *hit.reasons]
+    said = "" if hit.label is None else "people say: right" if hit.label else "people say: wrong"
+    lines = [said, hit.topic, f"“{hit.phrase}”", likely or f"cosine {hit.cosine:.2f}", *hit.reasons]
     return "\n".join(line for line in lines if line)
 
 

@@ -160,9 +160,9 @@ def matcher(condition: Condition) -> Callable[[str], bool]:
     """A test whether a value, as text, meets a condition; for ``ne``, whether to exclude it."""
     if condition.ordering:
         return _ordering(condition)
-    texts = {_folded(text) for text in condition.spellings}
+    texts = {fold_case(text) for text in condition.spellings}
     days = [day for value in condition.values if (day := parse_time_span(value)) is not None]
-    return lambda text: _folded(text) in texts or any(text_within(text, day) for day in days)
+    return lambda text: fold_case(text) in texts or any(text_within(text, day) for day in days)
 
 
 def missing(condition: Condition, found: Iterable[str]) -> tuple[str, ...]:
@@ -170,12 +170,12 @@ def missing(condition: Condition, found: Iterable[str]) -> tuple[str, ...]:
     texts = list(found)
     if condition.ordering:
         return () if texts else condition.values
-    folded = set(map(_folded, texts))
+    folded = set(map(fold_case, texts))
 
     def occurs(value: str) -> bool:
         checkpoint()
         day = parse_time_span(value)
-        return not folded.isdisjoint(map(_folded, _spellings(value))) or (
+        return not folded.isdisjoint(map(fold_case, _spellings(value))) or (
             day is not None and any(text_within(text, day) for text in texts)
         )
 
@@ -296,7 +296,7 @@ def _fits(number: Number) -> bool:
     return isinstance(number, float) or -(2**63) <= number < 2**63
 
 
-def _folded(text: str) -> str:
+def fold_case(text: str) -> str:
     """A text with A to Z in lower case, as SQLite and OpenSearch fold it."""
     return text.translate(_FOLD)
 

@@ -38,7 +38,6 @@ from slice_os.service.resources import (
     mining,
     overview,
     pages,
-    precision,
     search,
     stores,
     tag,
@@ -65,7 +64,6 @@ RESOURCES = (
     matches,
     estimates,
     labels,
-    precision,
     tag,
 )
 WEB = Path(__file__).with_name("web")

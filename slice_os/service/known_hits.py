@@ -1,57 +1,46 @@
-"""The hits of topics in stores, and matches, kept until a store or a topic changes."""
+"""The hits of topics in stores, kept until a store or a topic changes."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from threading import Lock
 from typing import TypeAlias
 
 from slice_os.corpus import Corpus
-from slice_os.hits.hit import Context
-from slice_os.topics.match import Found, Match
+from slice_os.hits.hit import Hit
 
 Key: TypeAlias = tuple[Hashable, ...]
 
-MOST_KEPT = 200_000
+MOST_KEPT = 100_000
 MOST_TOPICS = 1_000
-_NOWHERE = Context(0, 0, "")
 
 
 class KnownHits:
-    """Hits or matches of topics in the last state of each that was asked for, without their words.
+    """Hits of topics in the last state of each that was asked for.
 
-    Of more than 200,000 hits, or 1,000 topics, those kept longest ago go; the last topic stays.
+    Of more than 100,000 hits, or 1,000 topics, those kept longest ago go; the last topic stays.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._kept: dict[Key, tuple[Key, tuple[Found, ...]]] = {}
+        self._kept: dict[Key, tuple[Key, Sequence[Hit]]] = {}
 
-    def get(self, topic: Key, state: Key) -> tuple[Found, ...] | None:
+    def get(self, topic: Key, state: Key) -> Sequence[Hit] | None:
         """The hits of a topic; None if none are kept of this state."""
         known, hits = self._kept.get(topic, ((), ()))
         return hits if known == state else None
 
-    def keep(self, topic: Key, state: Key, hits: Sequence[Found]) -> tuple[Found, ...]:
-        """Keep hits for the next time; returns them as they are kept."""
-        bare = tuple(map(_bare, hits))
+    def keep(self, topic: Key, state: Key, hits: Sequence[Hit]) -> None:
+        """Keep hits for the next time."""
         with self._lock:
             self._kept.pop(topic, None)
-            self._kept[topic] = state, bare
+            self._kept[topic] = state, hits
             while len(self._kept) > MOST_TOPICS or (len(self._kept) > 1 and self._hits > MOST_KEPT):
                 del self._kept[next(iter(self._kept))]
-        return bare
 
     @property
     def _hits(self) -> int:
         return sum(len(hits) for _, hits in self._kept.values())
-
-
-def _bare(found: Found) -> Found:
-    if isinstance(found, Match):
-        return replace(found, evidence=(), lacks=())
-    return replace(found, text="", context=_NOWHERE, reasons=(), matches=())
 
 
 def store_state(corpus: Corpus) -> Key:

@@ -25,7 +25,6 @@ from slice_os.threads import checkpoint
 from slice_os.topics.folder import TopicsFolder
 from slice_os.topics.journal import LabelJournal
 from slice_os.topics.labels import Label, known_to
-from slice_os.topics.sampling import Sample
 from slice_os.topics.work import Work
 from slice_os.verifier.registry import chosen_verifier
 
@@ -146,7 +145,6 @@ class Services:
         self.labels = LabelJournal(self.work.labels_file)
         self.counted = KnownHits()
         self.documents_by: dict[Key, tuple[list[Hashable], dict[str, int]]] = {}
-        self.samples: dict[Key, tuple[Key, Sample]] = {}
         self.overviews: dict[str, tuple[Key, dict[str, Any]]] = {}
         self.keys = None if settings.keys is None else read_keys(settings.keys)
 

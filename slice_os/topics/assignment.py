@@ -35,7 +35,7 @@ class Rule:
         needs: what its hits need.
         unit: how wide they are.
         refine: what verifies them.
-        labels: what people said of places, by document; rejected ones are no hits.
+        labels: what people said of places, by document; its hits have them.
     """
 
     topic: Topic
@@ -55,7 +55,8 @@ class Rule:
         for hit in self.refine.each(hits):
             if hit.probability is not None:
                 hit = replace(hit, probability=self.topic.learned.probability(hit.probability))
-            yield replace(hit, topic=self.topic.name)
+            label = answer(hit, self.labels.get(hit.doc_id, ()))
+            yield replace(hit, topic=self.topic.name, label=label)
 
 
 def assign(
@@ -158,7 +159,7 @@ def countered(hit: Hit, topic: Topic, cosines: SpanCosines) -> tuple[str, float]
 
 
 def _of_topic(rule: Rule, own: Iterable[Hit], cosines: SpanCosines) -> list[Hit]:
-    """The hits of a topic in a passage, by cosine, counter-phrases and labels."""
+    """The hits of a topic in a passage, by cosine and counter-phrases."""
     likeliest = rule.needs.probability > 0
 
     def rank(hit: Hit) -> tuple[float, float, int, int]:
@@ -173,8 +174,7 @@ def _of_topic(rule: Rule, own: Iterable[Hit], cosines: SpanCosines) -> list[Hit]
             and not countered(hit, rule.topic, cosines)
         ):
             kept.append(hit)
-    left = (hit for hit in kept if answer(hit, rule.labels.get(hit.doc_id, ())) is not False)
-    return sorted(left, key=lambda hit: hit.start)
+    return sorted(kept, key=lambda hit: hit.start)
 
 
 def _apart(hit: Hit, hits: Sequence[Hit]) -> bool:
@@ -182,6 +182,7 @@ def _apart(hit: Hit, hits: Sequence[Hit]) -> bool:
     return not any(
         other is not hit
         and other.topic == hit.topic
+        and (other.label is not False or hit.label is False)
         and overlap(hit, other)
         and (-other.cosine, (other.span or other).start) < (-hit.cosine, (hit.span or hit).start)
         for other in hits
@@ -193,6 +194,7 @@ def _nearest_topic(hits: Sequence[Hit]) -> Iterator[Hit]:
     for number, hit in enumerate(hits):
         if not any(
             other.topic != hit.topic
+            and other.label is not False
             and _same_words(hit, other)
             and (other.cosine, -at) > (hit.cosine, -number)
             for at, other in enumerate(hits)

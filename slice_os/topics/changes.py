@@ -14,7 +14,7 @@ from xxhash import xxh3_64_hexdigest
 
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError
-from slice_os.hits.hit import Hit, overlap
+from slice_os.hits.hit import Hit, counting, overlap
 from slice_os.tables.appending import append, appending, contents
 from slice_os.topics.labels import Label, folded
 from slice_os.topics.match import Found
@@ -79,7 +79,7 @@ def difference(
     former = [replace(topic, name=f"{_FORMER}{topic.name}") for topic in old]
     known = labels_of_store(corpus) if labels is None else labels
     both = [*known, *(replace(label, topic=f"{_FORMER}{label.topic}") for label in known)]
-    hits = mine_topics(corpus, [*former, *new], labels=both)
+    hits = counting(mine_topics(corpus, [*former, *new], labels=both))
     for _, document in groupby(hits, key=lambda hit: hit.doc_id):
         by_topic: dict[str, list[Hit]] = defaultdict(list)
         for hit in document:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
 from io import FileIO
 from pathlib import Path
+from typing import Any
 
 from slice_os.errors import InputError
 from slice_os.tables.appending import append, appending, contents
@@ -18,6 +19,7 @@ from slice_os.topics.labels import (
     BEGUN,
     DONE,
     RENAME,
+    SAMPLE,
     STATE,
     UNDONE,
     Answer,
@@ -61,6 +63,18 @@ class LabelJournal:
         Raises an `InputError` if a line is no label.
         """
         return self._lines().renaming
+
+    def samples(self, topic: str) -> list[Mapping[str, Any]]:
+        """What was drawn to estimate a topic, the latest last; see `slice_os.topics.sampling`.
+
+        Raises an `InputError` if a line is no label.
+        """
+        return self._lines().samples.get(topic, [])
+
+    def add_sample(self, topic: str, drawn: Mapping[str, Any]) -> None:
+        """Keep what was drawn; errors as `add`."""
+        with self._opened() as file:
+            append(file, sealed({"topic": topic, SAMPLE: drawn, "date": _now()}))
 
     def add(self, labels: Sequence[Label]) -> None:
         """Add labels, dated now if they have no date; then they survive a loss of power.

@@ -22,6 +22,9 @@ from slice_os.threads import checkpoint
 # The beginning of every line of `sealed`.
 _BEGIN = b'{"topic":'
 _CHECKSUM = "checksum"
+SPEAKER = "speaker"
+SAMPLE = "sample"
+"""Field of a line with the passages that were drawn to estimate a topic."""
 RENAME, STATE = "rename", "state"
 """Fields of a line about a topic's other name: it has begun, is done, or was undone."""
 BEGUN, DONE, UNDONE = "begun", "done", "undone"
@@ -70,6 +73,7 @@ class Label:
         settled: whether it ends a disagreement of readers.
         date: when it was given, in UTC, as in 2026-11-23T16:00:00Z; empty if unknown.
         origin: what found the hit, if known.
+        speaker: who says the words; empty if unknown.
     """
 
     topic: str
@@ -83,6 +87,7 @@ class Label:
     settled: bool = False
     date: str = field(default="", compare=False)
     origin: Origin | None = field(default=None, compare=False)
+    speaker: str = field(default="", compare=False)
 
     @property
     def key(self) -> LabelKey:
@@ -101,7 +106,9 @@ class Label:
         begin = hit.context.start
         text = hit.context.text[span.start - begin : span.end - begin]
         place = (hit.doc_id, span.start, span.end, hit.context)
-        return cls(hit.topic or "", text, right, *place, reader=reader, origin=origin)
+        speaker = str(hit.metadata.get(SPEAKER, ""))
+        told: dict[str, Any] = {"reader": reader, "origin": origin, "speaker": speaker}
+        return cls(hit.topic or "", text, right, *place, **told)
 
     def to_row(self) -> dict[str, Any]:
         """The label as plain JSON types."""
@@ -119,6 +126,7 @@ class Label:
             "settled": self.settled,
             "date": self.date,
             "origin": self.origin and asdict(self.origin),
+            "speaker": self.speaker,
         }
         return row | {name: value for name, value in told.items() if value}
 
@@ -196,10 +204,12 @@ class LabelLines:
     Attributes:
         given: the answers of each reader about the same words; the last one counts.
         renaming: former names of the topics that are being renamed, by the new ones.
+        samples: what was drawn to estimate each topic, the latest last.
     """
 
     given: dict[tuple[str, bool, LabelKey], list[Answer]] = field(default_factory=dict)
     renaming: dict[str, str] = field(default_factory=dict)
+    samples: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, content: bytes, path: str | Path) -> LabelLines:
@@ -210,7 +220,12 @@ class LabelLines:
                 checkpoint()
                 where = f"{path}:{number}"
                 row = _unsealed(line, where)
-                lines._rename(row, where) if RENAME in row else lines._add(row, number, where)
+                if RENAME in row:
+                    lines._rename(row, where)
+                elif SAMPLE in row:
+                    lines.samples.setdefault(row["topic"], []).append(row[SAMPLE])
+                else:
+                    lines._add(row, number, where)
         return lines
 
     def answers(self) -> list[Answer]:
@@ -239,6 +254,8 @@ class LabelLines:
         self.renaming.pop(new, None)
         if state == BEGUN:
             self.renaming[new] = old
+        if state == DONE:
+            self.samples.setdefault(new, []).extend(self.samples.pop(old, ()))
         for key in [key for key in self.given if state == DONE and key[2][0] == old]:
             reader, settled, (_, doc_id, start, end, text) = key
             words = new, doc_id, start, end, text
@@ -330,4 +347,5 @@ def label_of(row: Mapping[str, Any], where: str) -> Label:
         start, end = span.start, span.end
         text = context.text[start - context.start : end - context.start]
     words = (row["topic"], text, bool(row["label"]), doc_id, start, end, context)
-    return Label(*words, reader, settled, date, origin)
+    speaker = str(row.get(SPEAKER) or (row.get("metadata") or {}).get(SPEAKER, ""))
+    return Label(*words, reader, settled, date, origin, speaker)

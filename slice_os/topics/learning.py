@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 from functools import lru_cache
+from itertools import pairwise
 from math import log, log2
 
 import numpy as np
@@ -17,8 +18,10 @@ from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.query.options import HitOptions
 from slice_os.search.refinement import Refinement, refinement
+from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words, touched_words
-from slice_os.topics.labels import Label
+from slice_os.topics.assignment import admits
+from slice_os.topics.labels import SPEAKER, Label
 from slice_os.topics.topic import Learned, Topic
 from slice_os.verifier.claims import Claim, claim_in
 
@@ -52,10 +55,11 @@ def learn(
 ) -> Learned:
     """Learn a topic from labels alone, whatever it learned before.
 
-    A right hit that no phrase is near becomes a phrase. A wrong one that comes near the threshold
-    becomes a counter-phrase, unless a right one would be out by it. Threshold and calibration are
-    fitted to the cosines that the labelled words have without their own label. Raises an
-    `InputError` if there is no label of the topic, or it combines others.
+    The sentence of a right hit that no phrase is near becomes a phrase. That of a wrong one that
+    comes near the threshold becomes a counter-phrase, unless a right one would be out by it. A
+    topic with conditions on the speaker learns from what such speakers say. Threshold and
+    calibration are fitted to the cosines that the labelled words have without their own label.
+    Raises an `InputError` if there is no label of the topic, or it combines others.
 
     Args:
         topic: as its file has it.
@@ -73,12 +77,20 @@ def learn(
         raise InputError(
             f"topic {topic.name!r}: learning needs labels of this topic, and no others"
         )
+    labels = [label for label in labels if is_of_speaker(topic, label)]
+    if not labels:
+        raise InputError(f"topic {topic.name!r}: no label is of a speaker that it is about")
     vectors = label_vectors(labels, encoder)
+    sentences = [sentence_of(label) for label in labels]
+    whole = encoder.encode_phrases(sentences)
     is_right = np.array([label.right for label in labels])
     right, wrong = np.flatnonzero(is_right), np.flatnonzero(~is_right)
     given = encoder.encode_phrases(topic.phrases)
-    added = _unlike(given, vectors, right)
-    similar = vectors @ np.concatenate([given, vectors[added]]).T
+    longest = encoder.card.max_words
+    fits = np.array([len(find_words(sentence)) <= longest for sentence in sentences])
+    new = right[fits[right] & ((vectors[right] @ given.T).max(axis=1) < KNOWN_COSINE)]
+    added = _unlike(given, whole, new)
+    similar = vectors @ np.concatenate([given, whole[added]]).T
     # A label must not tell of itself.
     similar[added, len(given) + np.arange(len(added))] = -1
     cosines, nearest = similar.max(axis=1), similar.argmax(axis=1)
@@ -93,11 +105,12 @@ def learn(
     counters = [
         row
         for row in wrong.tolist()
-        if cosines[row] >= threshold - NEAR_THRESHOLD
-        and labels[row].text not in topic.phrases
-        and (vectors[right] @ vectors[row] <= cosines[right]).all()
+        if fits[row]
+        and cosines[row] >= threshold - NEAR_THRESHOLD
+        and sentences[row] not in topic.phrases
+        and (vectors[right] @ whole[row] <= cosines[right]).all()
     ]
-    wordings = [*topic.phrases, *(labels[row].text for row in added)]
+    wordings = [*topic.phrases, *(sentences[row] for row in added)]
     phrases = [wordings[column] for column in nearest]
     refine = refinement(encoder, HitOptions(verify=verify), topic.verifier or None)
     odds = _log_odds(labels, phrases, cosines, encoder, refine)
@@ -110,8 +123,8 @@ def learn(
         threshold=round(min(threshold + log(wished / (1 - wished)) / STEEPNESS, 1.0), 3)
         if by_cosine
         else None,
-        phrases=_texts(labels, added),
-        counter_phrases=_texts(labels, counters),
+        phrases=_texts(sentences, added),
+        counter_phrases=_texts(sentences, counters),
         offset=round(offset, 3),
         scale=round(scale, 3),
         labels=len(labels),
@@ -167,6 +180,23 @@ def label_vectors(labels: Sequence[Label], encoder: SpanEncoder) -> FloatArray:
         vector = own.sum(axis=0)
         found.append(vector / max(float(np.linalg.norm(vector)), 1e-12))
     return np.stack(found)
+
+
+def sentence_of(label: Label) -> str:
+    """The sentence with most of a label's words, as far as its passage goes; or the words alone."""
+    text, begin, end = label.text, 0, len(label.text)
+    if label.context is not None:
+        text, begin = label.context.text, label.start - label.context.start
+        end += begin
+    edges = pairwise([0, *sentence_ends(text)])
+    first, last = max(edges, key=lambda one: min(one[1], end) - max(one[0], begin))
+    return " ".join((text[first:last] if label.context else text).split())
+
+
+def is_of_speaker(topic: Topic, label: Label) -> bool:
+    """Whether the words of a label may teach a topic: its speaker, if known, is of the topic."""
+    own = tuple(condition for condition in topic.where if condition.field == SPEAKER)
+    return not label.speaker or admits(own, {SPEAKER: label.speaker})
 
 
 def _log_odds(
@@ -225,5 +255,5 @@ def _among_themselves(vectors: FloatArray) -> FloatArray:
     return nearest
 
 
-def _texts(labels: Sequence[Label], rows: Sequence[int]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(" ".join(labels[row].text.split()) for row in rows))
+def _texts(sentences: Sequence[str], rows: Sequence[int]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(sentences[row] for row in rows))

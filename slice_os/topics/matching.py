@@ -11,7 +11,7 @@ from typing import Any
 
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError, nearest_name
-from slice_os.hits.hit import Hit
+from slice_os.hits.hit import Hit, counting
 from slice_os.query.filters import Filter, parse_where
 from slice_os.query.query import Where
 from slice_os.search.run import likelihood
@@ -50,10 +50,10 @@ def match_topics(
     # Where topics compete for words, what no rule asks for may take them from another.
     to_read = iter if options.get("exclusive") else partial(_decisive, topics, plain)
     try:
-        hits = list(mined(to_read=to_read))
+        hits = list(counting(mined(to_read=to_read)))
     except _ScatteredError:
         near.clear()
-        hits = list(mined())
+        hits = list(counting(mined()))
     yield from find_matches(hits, topics, corpus, near, parse_where(where))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from slice_os.arrays import FloatArray
 from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
-from slice_os.hits.hit import Hit
+from slice_os.hits.hit import Hit, counting
 from slice_os.query.filters import Filter, parse_where
 from slice_os.query.options import CLAUSE
 from slice_os.search.run import mine
@@ -68,7 +68,7 @@ def near_misses(
     by_name = {rule.topic.name: rule for rule in rules}
     wide = [replace(rule, needs=_lowered(rule.needs, margin)) for rule in rules]
     asked = TopicQuery.of(wide, encoder, parse_where(where))
-    for hit in asked.assign(mine(corpus.store, asked.query, threshold=asked.least)):
+    for hit in counting(asked.assign(mine(corpus.store, asked.query, threshold=asked.least))):
         if and_hits or not by_name[hit.topic or ""].admits(hit):
             yield hit
 

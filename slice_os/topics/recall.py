@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import ceil
 
 import numpy as np
 import numpy.typing as npt
@@ -97,6 +96,11 @@ class TopicEstimate:
     cut: CutEstimate
     curve: tuple[CutEstimate, ...]
 
+    def least_cut(self, precision: float) -> CutEstimate | None:
+        """The lowest cut that surely has a precision: the lower end of its interval has."""
+        enough = (one for one in self.curve[::-1] if one.precision.low >= precision)
+        return next(enough, None)
+
     @property
     def labels_to_halve(self) -> int:
         """How many more labels would make intervals about half as wide: three times as many."""
@@ -142,18 +146,27 @@ def estimate(strata: Sequence[Stratum], cut: float, seed: int = 0) -> TopicEstim
 
 
 def allocated(sizes: Sequence[int], guesses: Sequence[float], labels: int) -> list[int]:
-    """How many passages of each stratum to label, by Neyman's allocation.
+    """How many passages of each stratum to label, by Neyman's allocation in whole numbers.
+
+    T. Wright, "The equivalence of Neyman optimum allocation for sampling and equal proportions for
+    apportioning the U.S. House of Representatives", The American Statistician 66(4), 2012.
 
     Args:
         sizes: passages of the strata.
         guesses: the share of right ones that is expected in each.
-        labels: number of labels in all; a few of each stratum come on top of it if there are many
-            strata.
+        labels: number of labels in all, or all passages if these are fewer. Each stratum has five
+            of them, or less where there are too few for that.
     """
+    if labels >= sum(sizes):
+        return list(sizes)
+    least = max(1, min(LEAST, labels // max(1, len(sizes))))
+    given = [min(size, least) for size in sizes]
     spread = [size * (one * (1 - one)) ** 0.5 for size, one in zip(sizes, guesses, strict=True)]
-    whole = sum(spread) or 1.0
-    wanted = [ceil(labels * one / whole) for one in spread]
-    return [min(size, max(LEAST, one)) for size, one in zip(sizes, wanted, strict=True)]
+    for _ in range(labels - sum(given)):
+        open_ = [number for number, size in enumerate(sizes) if given[number] < size]
+        chosen = max(open_, key=lambda n: spread[n] / (given[n] * (given[n] + 1)) ** 0.5)
+        given[chosen] += 1
+    return given
 
 
 def _drawn(strata: Sequence[Stratum], prior: float, seed: int) -> Totals:

@@ -13,7 +13,7 @@ from slice_os.arrays import FloatArray
 from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
-from slice_os.hits.hit import Hit, UnreadHit
+from slice_os.hits.hit import Hit, UnreadHit, counting
 from slice_os.ingest.passages import encode_documents
 from slice_os.query.filters import Filter, parse_where
 from slice_os.query.options import LOW_THRESHOLD, SPAN, HitOptions, check_unit
@@ -53,9 +53,10 @@ def mine_topics(
 
     Options are those of `Corpus.mine`, for topics that do not say them; conditions on metadata are
     added to their own. With ``exclusive``, words count for the nearest topic alone. A topic's own
-    verifier reads its hits, or else that of the corpus. What the labels reject is no hit again;
-    without them, those in the folder of the store hold. ``below`` is called with each hit that
-    fails only for its probability. ``to_read`` leaves out hits of phrases before they are verified.
+    verifier reads its hits, or else that of the corpus. Hits have the labels that people gave
+    them, rejected ones too; by default, the labels are those in the folder of the store. ``below``
+    is called with each hit that fails only for its probability. ``to_read`` leaves out hits of
+    phrases before they are verified.
 
     Raises an `InputError` on no topic, two with one name, or one that needs a probability if the
     model has none.
@@ -75,11 +76,11 @@ def search_topics(
     exclusive: bool = False,
     **options: Any,
 ) -> Search:
-    """The search of `mine_topics`, with its options."""
+    """The search of `mine_topics`, with its options, for hits that nobody rejected."""
     asked = topic_query(corpus, topics, where=where, labels=labels, **options)
 
     def hits(below: Callable[[Hit], None]) -> Iterator[Hit]:
-        return asked.mined(corpus.store, exhaustive, exclusive, below)
+        return counting(asked.mined(corpus.store, exhaustive, exclusive, below))
 
     def judged(span: Hit) -> Hit:
         rule = next(rule for rule in asked.rules if span.phrase in rule.topic.all_phrases)
@@ -251,8 +252,8 @@ def make_rules(
 ) -> list[Rule]:
     """Topics with what their hits need, how wide they are, and what verifies them.
 
-    Unit and verifier are for topics that name none; see `Corpus.search`. What the labels reject is
-    no hit. Raises an `InputError` as `mine_topics`.
+    Unit and verifier are for topics that name none; see `Corpus.search`. Hits get the labels.
+    Raises an `InputError` as `mine_topics`.
     """
     topics = [topic for topic in topics if topic.combination is None]
     check_topics(topics)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from operator import itemgetter
 from random import Random
+from typing import Any
 
 import numpy as np
+import orjson
+from xxhash import xxh3_64_hexdigest
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.corpus import Corpus
@@ -17,10 +22,14 @@ from slice_os.hits.hit import Hit, without_vectors
 from slice_os.search.hit_builder import HitBuilder
 from slice_os.search.run import all_hits
 from slice_os.stores.candidates import ScoredCandidates
+from slice_os.topics.journal import LabelJournal
 from slice_os.topics.labels import Label, LabelKey
 from slice_os.topics.recall import Stratum, TopicEstimate, allocated, estimate
 from slice_os.topics.run import TopicQuery, make_rules
+from slice_os.topics.table import topic_table
 from slice_os.topics.topic import Topic
+
+DEFAULT_SIZE = 140
 
 # Below all that a verifier has read, the passages nearest by cosine, as shares of the rest.
 _NEAREST = (0.01, 0.05, 0.2)
@@ -37,33 +46,115 @@ class Sample:
 
     Attributes:
         topic: name.
+        size: passages asked for.
+        seed: of the choice.
         cut: score from which passages have a hit.
         strata: by falling score, without labels.
-        hits: of each stratum, the best span of each passage that is sampled.
+        words: of each stratum, the words to label in each passage that is sampled.
+        hits: these words as hits; empty if they are not at hand, as in a sample that was kept.
     """
 
     topic: str
+    size: int
+    seed: int
     cut: float
     strata: tuple[Stratum, ...]
-    hits: tuple[tuple[Hit, ...], ...]
+    words: tuple[tuple[LabelKey, ...], ...]
+    hits: tuple[Hit, ...] = ()
+
+    @property
+    def keys(self) -> set[LabelKey]:
+        """All words to label."""
+        return set(chain.from_iterable(self.words))
 
     def waiting(self, labels: Iterable[Label]) -> list[Hit]:
         """The hits without a label, in random order, so that nothing tells what is expected."""
         known = {label.key for label in labels}
-        left = [hit for some in self.hits for hit in some if _key(hit) not in known]
+        left = [hit for hit in self.hits if _key(hit) not in known]
         return Random("0/order").sample(left, len(left))  # noqa: S311
+
+    def is_labelled(self, labels: Iterable[Label]) -> bool:
+        """Whether all of it has a label."""
+        return self.keys <= {label.key for label in labels}
 
     def estimate(self, labels: Iterable[Label]) -> TopicEstimate:
         """What the labels tell; `InputError` if none is of this sample."""
         right = {label.key: label.right for label in labels}
         counted = []
-        for stratum, hits in zip(self.strata, self.hits, strict=True):
-            answers = Counter(right[key] for key in map(_key, hits) if key in right)
+        for stratum, words in zip(self.strata, self.words, strict=True):
+            answers = Counter(right[key] for key in words if key in right)
             known = answers.total()
             counted.append(Stratum(stratum.least, stratum.passages, known, answers[True]))
         if not any(one.labelled for one in counted):
             raise InputError(f"no passage of the sample for {self.topic!r} has a label yet")
         return estimate(counted, self.cut)
+
+    def to_row(self, state: str) -> dict[str, Any]:
+        """The sample as plain JSON types, to be kept with its labels."""
+        return {
+            "state": state,
+            "size": self.size,
+            "seed": self.seed,
+            "cut": self.cut,
+            "strata": [[one.least, one.passages] for one in self.strata],
+            "words": [[list(key[1:]) for key in some] for some in self.words],
+        }
+
+    @classmethod
+    def of_row(cls, topic: str, row: Mapping[str, Any]) -> Sample:
+        """The sample that `to_row` gave."""
+        words = tuple(tuple((topic, *one) for one in some) for some in row["words"])
+        strata = tuple(Stratum(*one) for one in row["strata"])
+        return cls(topic, row["size"], row["seed"], row["cut"], strata, words)
+
+
+def sample_state(corpus: Corpus, topic: Topic) -> str:
+    """What a sample depends on: the meaning and cut of the topic, and what is in the store."""
+    bare = replace(topic, name="", description="", unit="", must_match=(), must_not_match=())
+    info = corpus.info()
+    counts = [info.documents, info.passages, info.words, info.pieces]
+    return xxh3_64_hexdigest(orjson.dumps([topic_table(bare), info.encoder.encoder_id, counts]))
+
+
+def kept_samples(corpus: Corpus, topic: Topic, journal: LabelJournal) -> list[Sample]:
+    """The samples that were drawn for a topic as it and the store are now, the largest first."""
+    state = sample_state(corpus, topic)
+    rows = [row for row in journal.samples(topic.name) if row["state"] == state][::-1]
+    rows.sort(key=itemgetter("size"), reverse=True)
+    return [Sample.of_row(topic.name, row) for row in rows]
+
+
+def known_estimate(
+    corpus: Corpus, topic: Topic, journal: LabelJournal, labels: Sequence[Label]
+) -> TopicEstimate | None:
+    """What the largest labelled sample tells; None if there is none."""
+    kept = kept_samples(corpus, topic, journal)
+    return next((one.estimate(labels) for one in kept if one.is_labelled(labels)), None)
+
+
+def draw(
+    corpus: Corpus,
+    topic: Topic,
+    journal: LabelJournal,
+    labels: Sequence[Label],
+    size: int | None = None,
+    seed: int | None = None,
+) -> Sample:
+    """The sample to label, which is kept with the labels; without hits if nothing is left to do.
+
+    Without size or seed, those of the largest sample hold, or else `DEFAULT_SIZE` and 0.
+    """
+    kept = kept_samples(corpus, topic, journal)
+    largest = kept[0] if kept else None
+    size = size or (largest.size if largest else DEFAULT_SIZE)
+    seed = seed if seed is not None else largest.seed if largest else 0
+    same = next((one for one in kept if (one.size, one.seed) == (size, seed)), None)
+    if same is not None and same.is_labelled(labels):
+        return same
+    drawn = sample(corpus, topic, size, seed)
+    if same is None or same.words != drawn.words:
+        journal.add_sample(topic.name, drawn.to_row(sample_state(corpus, topic)))
+    return drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +180,7 @@ class PassageScores:
     best: Mapping[int, Hit]
 
     def chosen(self, size: int, seed: int = 0) -> list[list[int]]:
-        """The numbers of about so many passages, by stratum; the same for the same seed."""
+        """The numbers of so many passages, by stratum; the same for the same seed."""
         random = Random(f"{seed}/{self.topic}")  # noqa: S311
         members = [np.flatnonzero(self.strata == n).tolist() for n in range(len(self.edges))]
         means = [float(self.scores[own].mean()) if own else 0.0 for own in members]
@@ -103,16 +194,20 @@ class PassageScores:
         unread = {n for some in chosen for n in some if n not in self.best}
         best = {**self.best, **_nearest(corpus, self.asked, unread)}
         counts = np.bincount(self.strata, minlength=len(self.edges)).tolist()
+        hits = [[replace(best[n], topic=self.topic) for n in some] for some in chosen]
         return Sample(
             self.topic,
+            size,
+            seed,
             self.cut,
             tuple(map(Stratum, self.edges.tolist(), counts)),
-            tuple(tuple(replace(best[n], topic=self.topic) for n in some) for some in chosen),
+            tuple(tuple(map(_key, some)) for some in hits),
+            tuple(chain.from_iterable(hits)),
         )
 
 
 def sample(corpus: Corpus, topic: Topic, size: int, seed: int = 0) -> Sample:
-    """About so many passages of a store, more of where right and wrong ones are mixed.
+    """So many passages of a store, more of where right and wrong ones are mixed.
 
     The same store, topic, size and seed give the same sample. Raises an `InputError` as
     `score_passages`.

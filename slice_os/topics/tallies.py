@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from slice_os.hits.hit import Hit
 from slice_os.query.filter_values import parse_date
+from slice_os.query.filters import fold_case
 from slice_os.text.documents import Scalar, field_text
-from slice_os.topics.labels import Place
 from slice_os.topics.match import Found
 
 PERIODS = ("day", "week")
@@ -39,6 +38,7 @@ def tally(hits: Iterable[Found], by: str, date_field: str = "date") -> list[Tall
         hits: of topics, or matches.
         by: ``topic`` or ``phrase``; or for each of them ``document``, ``day``, ``week``, or the
             name of a metadata field.
+            Values that differ in case alone are one, as in filters.
         date_field: metadata field of the day or week. Hits without a date in it, or without the
             field that they are counted by, count for ``-``.
 
@@ -47,34 +47,22 @@ def tally(hits: Iterable[Found], by: str, date_field: str = "date") -> list[Tall
     """
     counts: Counter[tuple[str, str]] = Counter()
     documents: dict[tuple[str, str], set[str]] = {}
+    spelled: dict[str, str] = {}
     for hit in hits:
-        key = (hit.topic or "", _place(hit, by, date_field))
+        place = _place(hit, by, date_field)
+        name = place if by == "document" else fold_case(place)
+        spelled[name] = max(place, spelled.get(name, ""))
+        key = (hit.topic or "", name)
         counts[key] += 1
         documents.setdefault(key, set()).add(hit.doc_id)
 
     def order(key: tuple[str, str]) -> tuple[str, int, str]:
         return key[0], 0 if by in PERIODS else -counts[key], key[1]
 
-    return [Tally(*key, counts[key], len(documents[key])) for key in sorted(counts, key=order)]
-
-
-def expected_documents(hits: Iterable[Hit], accepted: Container[Place]) -> float:
-    """About how many documents say it: of each, the likeliest hit counts with its probability.
-
-    What people accepted is sure, and so is a hit without a probability.
-    """
-    shares: dict[str, float] = {}
-    for hit in hits:
-        sure = hit.probability is None or place_of_span(hit) in accepted
-        share = 1.0 if sure else hit.probability or 0.0
-        shares[hit.doc_id] = max(share, shares.get(hit.doc_id, 0.0))
-    return sum(shares.values())
-
-
-def place_of_span(hit: Hit) -> Place:
-    """Where the words of a hit are that scored, however wide it is."""
-    span = hit.span or hit
-    return hit.doc_id, span.start, span.end
+    return [
+        Tally(topic, spelled[name], counts[topic, name], len(documents[topic, name]))
+        for topic, name in sorted(counts, key=order)
+    ]
 
 
 def _place(hit: Found, by: str, date_field: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -216,33 +217,34 @@ def test_hits_are_counted(
         hits = [hit for hit in mine_topics(corpus, [given]) if hit.metadata["domain"] == "media"]
     assert answer["total"] == len(hits) == sum(count["hits"] for count in answer["counts"])
     assert answer["documents"] == 2
-    assert 0 < answer["expected"] <= 2
 
 
-def test_counts_tell_the_recall_that_labels_expect(
-    client: TestClient, store_folder: Path, etag: str
+def test_counts_tell_what_a_sample_tells_and_no_other_labels_do(
+    client: TestClient, settings: ServiceSettings, store_folder: Path, etag: str
 ) -> None:
     def counted() -> Any:
         return client.get("/topics/cancel/counts").json()
 
-    before = counted()
-    assert before["recall"] is None
     with Corpus(store_folder) as corpus:
         topic, _ = read_table(CANCEL, "cancel")
         assert topic is not None
         hit = next(mine_topics(corpus, [topic]))
-    label = Label.of(hit, right=True)
-    client.post("/labels", json={"labels": [label.to_row()]})
-    assert counted()["expected"] > before["expected"]
-    missed = label.to_row() | {"start": 0, "end": 3, "text": "abc", "passage": None}
-    client.post("/labels", json={"labels": [missed]})
-    recall = counted()["recall"]
-    assert (recall["value"], recall["labels"], recall["sampled"]) == (0.5, 2, False)
-    assert 0 < recall["low"] < 0.5 < recall["high"] < 1
-    while waiting := client.post("/topics/cancel/estimate", json={}).json()["hits"]:
+    before = counted()["total"]
+    client.post("/labels", json={"labels": [Label.of(hit, right=False).to_row()]})
+    rejected = counted()
+    assert (rejected["total"], rejected["estimate"]) == (before - 1, None)
+    mined = client.post("/mine", json={"topics": ["cancel"]}).text.splitlines()
+    labels = [line["hit"]["label"] for line in map(json.loads, mined) if "hit" in line]
+    assert sorted(labels, key=str) == [False, None]
+    while waiting := client.post("/topics/cancel/estimate", json={"size": 60}).json()["hits"]:
         labels = [Label.of(Hit.from_dict(one), right=False).to_row() for one in waiting]
         client.post("/labels", json={"labels": labels})
-    assert counted()["recall"]["sampled"]
+    found = client.post("/topics/cancel/estimate").json()["estimate"]
+    assert counted()["estimate"] == client.get("/topics/cancel/estimate").json() == found
+    with asking(create_app(settings)) as again:
+        assert again.get("/topics/cancel/counts").json()["estimate"] == found
+        again.post("/topics/cancel/estimate", json={"size": 1})
+        assert again.get("/topics/cancel/estimate").json() == found
 
 
 def test_all_topics_are_counted_in_one_pass(client: TestClient, etag: str) -> None:
@@ -252,12 +254,17 @@ def test_all_topics_are_counted_in_one_pass(client: TestClient, etag: str) -> No
     assert [each["topic"] for each in found] == ["cancel", "never"]
     for each in found:
         assert client.get(f"/topics/{each['topic']}/counts", params=params).json() == each
+    lines = client.get("/counts/progress", params=params).text.splitlines()
+    told = [json.loads(line) for line in lines]
+    assert [one["counts"]["topics"] for one in told if "counts" in one] == [found]
+    assert told[-1]["progress"]["of"] == 4
     assert found[1] == {
         "topic": "never",
         "total": 0,
         "documents": 0,
-        "expected": 0,
-        "recall": None,
+        "accepted": 0,
+        "rejected": 0,
+        "estimate": None,
         "of": 4,
         "by": "csat",
         "counts": [],

@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import TypeAlias
 
 from slice_os.errors import InputError
-from slice_os.hits.hit import Hit
+from slice_os.hits.hit import Hit, counting
 from slice_os.text.documents import Extent
 
 TextOf: TypeAlias = Callable[[str], str]
@@ -46,6 +46,11 @@ class HitDocument:
     id: str
     text: str
     hits: tuple[Hit, ...]
+
+    @property
+    def counting(self) -> tuple[Hit, ...]:
+        """Those that nobody rejected, as spans of the document."""
+        return tuple(counting(self.hits))
 
     @property
     def given(self) -> list[Given]:

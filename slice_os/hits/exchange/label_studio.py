@@ -32,7 +32,7 @@ def _task(document: HitDocument) -> dict[str, Any]:
         "predictions": [
             {
                 "model_version": f"slice-os {__version__}",
-                "result": [_region(number, hit) for number, hit in enumerate(document.hits)],
+                "result": [_region(number, hit) for number, hit in enumerate(document.counting)],
             }
         ],
     }

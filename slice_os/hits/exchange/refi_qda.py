@@ -65,7 +65,7 @@ class _Project:
         guid = _guid("source", document.id)
         place = {"name": document.id, "plainTextPath": f"internal://{guid}.txt"}
         with self._element("TextSource", guid=guid, **place, **self._by):
-            for number, hit in enumerate(document.hits):
+            for number, hit in enumerate(document.counting):
                 self._selection(hit, f"{number} {hit.start} {hit.end} {hit.phrase}")
 
     def _selection(self, hit: Hit, key: str) -> None:

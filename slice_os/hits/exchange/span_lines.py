@@ -24,7 +24,7 @@ def write_span_lines(documents: HitDocuments, path: Path) -> None:
 def _line(document: HitDocument) -> dict[str, Any]:
     return {
         "text": document.text,
-        "spans": [_span(hit) for hit in document.hits],
+        "spans": [_span(hit) for hit in document.counting],
         "meta": {"doc_id": document.id},
         "hits": document.given,
     }

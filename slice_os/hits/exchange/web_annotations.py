@@ -14,7 +14,7 @@ from uuid import NAMESPACE_URL, uuid5
 import orjson
 
 from slice_os.hits.exchange.documents import HitDocuments
-from slice_os.hits.hit import Hit
+from slice_os.hits.hit import Hit, counting
 from slice_os.version import __version__
 
 CONTEXT = "http://www.w3.org/ns/anno.jsonld"
@@ -41,7 +41,7 @@ def write_web_annotations(documents: HitDocuments, path: Path) -> None:
     with path.open("wb") as stream:
         stream.write(orjson.dumps(head)[:-1] + b',"first":' + orjson.dumps(page)[:-1])
         stream.write(b',"items":[')
-        for number, hit in enumerate(documents.hits()):
+        for number, hit in enumerate(counting(documents.hits())):
             annotation = {"id": f"{head['id']}#{number}", **_annotation(hit), **about}
             stream.write((b",\n" if number else b"\n") + orjson.dumps(annotation))
         stream.write(b"\n]}}\n")

@@ -94,7 +94,8 @@ def digest(
 ) -> Digest:
     """Gather the contents of a report from hits, as `Hit.to_dict` gives them.
 
-    Those with a lower cosine or probability are near misses. Memory does not grow with the hits.
+    Those with a lower cosine or probability, and rejected ones, are near misses. Memory does not
+    grow with the number of hits.
     """
     tallies: dict[str, _Tally] = {}
     everywhere: set[str] = set()
@@ -108,6 +109,7 @@ def digest(
             and probability is not None
             and probability < min_probability
         )
+        near = near or record.get("label") is False
         tallies.setdefault(name, _Tally()).add(record, near)
         if not near:
             everywhere.add(record["doc_id"])
@@ -219,6 +221,8 @@ def _excerpt(record: Mapping[str, Any]) -> Excerpt:
     details = {name: shown(name, value) for name, value in record["metadata"].items()}
     if record.get("count", 1) > 1:
         details["similar hits"] = str(record["count"])
+    if (label := record.get("label")) is not None:
+        details["people say"] = "right" if label else "wrong"
     if record.get("reasons"):
         details["reasons"] = "; ".join(record["reasons"])
     if record.get("matches"):

@@ -28,7 +28,6 @@ _READING = {
     "/tag",
     "/encode",
     "/export",
-    "/precision",
     "/documents/{doc_id:path}/highlights",
     "/pages/{doc_id:path}",
     "/topics/{name}/test",

@@ -2,39 +2,40 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError
 from slice_os.hits.hit import Hit
-from slice_os.hits.precision_cut import wilson_interval
-from slice_os.query.filters import DATE
+from slice_os.query.filters import DATE, fold_case
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
-from slice_os.service.known_hits import Key, store_state
+from slice_os.service.known_hits import store_state
 from slice_os.service.resources.bodies import pooled
-from slice_os.service.resources.estimates import known_estimate
+from slice_os.service.resources.mining import JsonLines, json_lines
 from slice_os.service.resources.topics import TopicName
 from slice_os.service.services import Services, Shared
 from slice_os.tables.spreadsheets import write_csv
 from slice_os.tables.table import collected
+from slice_os.topics.assignment import answers
 from slice_os.topics.folder import StoredTopic
-from slice_os.topics.labels import Label, LabelKey, of_topic
-from slice_os.topics.match import Found
+from slice_os.topics.labels import Label, folded, of_topic
+from slice_os.topics.match import Found, Match
 from slice_os.topics.matching import components, find_matches, missing, sound
+from slice_os.topics.recall import TopicEstimate
 from slice_os.topics.run import mine_topics
-from slice_os.topics.tallies import PERIODS, expected_documents, place_of, place_of_span, tally
-from slice_os.topics.topic import Topic
+from slice_os.topics.sampling import known_estimate
+from slice_os.topics.tallies import PERIODS, place_of, tally
 
 router = APIRouter(tags=["topics"], route_class=JsonRoute)
 
@@ -62,34 +63,16 @@ class CountAnswer(BaseModel):
     of: OfStore
 
 
-class RecallAnswer(BaseModel):
-    """The share of right ones that a topic's cut finds, with its 95 % interval.
-
-    Attributes:
-        value: the share.
-        low: lower end of the interval.
-        high: its upper end.
-        labels: that it rests on.
-        sampled: whether these are of a sample of all passages; else they are the accepted hits.
-    """
-
-    value: float
-    low: float
-    high: float
-    labels: int
-    sampled: bool
-
-
 class CountsAnswer(BaseModel):
     """The number of hits, or matches, of a topic, in total and by day, week, document or field.
 
     Attributes:
         topic: its name.
-        total: number of hits.
+        total: number of hits that nobody rejected.
         documents: number of documents that have one.
-        expected: about how many documents say it: the sum of the probabilities of the likeliest
-            hit of each, where an accepted one is sure; null for matches.
-        recall: of the topic's cut, as expected from labels; null without labels.
+        accepted: number of different words that people accepted.
+        rejected: likewise.
+        estimate: what the largest labelled sample tells of the topic; null if there is none.
         of: number of all documents of the store.
         by: ``day``, ``week``, ``document`` or the name of the field.
         counts: days and weeks in order, otherwise the most frequent first.
@@ -98,8 +81,9 @@ class CountsAnswer(BaseModel):
     topic: str
     total: int
     documents: int
-    expected: float | None
-    recall: RecallAnswer | None
+    accepted: int
+    rejected: int
+    estimate: TopicEstimate | None
     of: OfStore
     by: str
     counts: list[CountAnswer]
@@ -141,13 +125,43 @@ def all_counts(
 ) -> dict[str, Any]:
     """Count the hits of every topic in a store, in one pass over it.
 
-    Hits are looked for again only if the store, the topic or what is rejected has changed.
+    Hits are looked for again only if the store or the topic has changed.
     """
     usable, problems = _usable(services)
     return {
         "topics": _counted(services, usable, store, by, date_field),
         "problems": list(problems.values()),
     }
+
+
+@router.get("/counts/progress", response_class=JsonLines, status_code=200)
+async def counted_by_steps(
+    request: Request,
+    services: Shared,
+    store: str | None = None,
+    by: By = "day",
+    date_field: DateField = "date",
+) -> JsonLines:
+    """The counts of every topic as one line of JSON, `counts`, after lines that tell `progress`.
+
+    That is the number of documents that have been looked at; the others may have nothing near.
+    Closing the connection ends the work.
+    """
+    seen: set[str] = set()
+    of: int | None = None
+
+    def found() -> Iterator[dict[str, Any]]:
+        nonlocal of
+        of = services.stores.get(store).info().documents
+        usable, problems = _usable(services)
+        topics = _counted(services, usable, store, by, date_field, seen)
+        yield {"topics": topics, "problems": list(problems.values())}
+
+    def lines(batch: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        yield from ({"counts": one} for one in batch)
+        yield {"progress": {"done": len(seen), "of": of}}
+
+    return await json_lines(request, services.pool.stream(found), lines)
 
 
 @router.get("/counts.csv", response_class=Response, responses={200: {"content": {"text/csv": {}}}})
@@ -191,7 +205,7 @@ def documents_by(corpus: Corpus, by: str, date_field: str) -> dict[str, int]:
         return {}
     found: Counter[str] = Counter()
     for value in corpus.field_values(field, None):
-        found[place_of(value.value, by)] += value.documents
+        found[fold_case(place_of(value.value, by))] += value.documents
     return found
 
 
@@ -203,7 +217,12 @@ def _usable(services: Services) -> tuple[list[StoredTopic], dict[str, str]]:
 
 
 def _counted(
-    services: Services, topics: list[StoredTopic], store: str | None, by: str, date_field: str
+    services: Services,
+    topics: list[StoredTopic],
+    store: str | None,
+    by: str,
+    date_field: str,
+    seen: set[str] | None = None,
 ) -> list[dict[str, Any]]:
     if not topics:
         return []
@@ -215,7 +234,8 @@ def _counted(
             "topic": stored.topic.name,
             "total": len(found),
             "documents": len({hit.doc_id for hit in found}),
-            **_expected(services, corpus, stored, found, labels),
+            **_answers(of_topic(labels, stored.topic.name)),
+            "estimate": _estimate(services, corpus, stored, labels),
             "of": of_all,
             "by": by,
             "counts": [
@@ -223,36 +243,28 @@ def _counted(
                     "key": row.place,
                     "hits": row.hits,
                     "documents": row.documents,
-                    "of": everywhere.get(row.place),
+                    "of": everywhere.get(fold_case(row.place)),
                 }
                 for row in tally(found, by, date_field)
             ],
         }
-        for stored, found in zip(topics, _hits(services, corpus, topics, labels), strict=True)
+        for stored, found in zip(topics, _hits(services, corpus, topics, labels, seen), strict=True)
     ]
 
 
-def _expected(
-    services: Services,
-    corpus: Corpus,
-    stored: StoredTopic,
-    found: Sequence[Found],
-    labels: Sequence[Label],
-) -> dict[str, Any]:
-    """What probabilities and labels tell of the hits of a topic."""
+def _answers(labels: Sequence[Label]) -> dict[str, int]:
+    """How many different words people accepted and rejected: the same words are one answer."""
+    given = {(folded(label.text), label.right) for label in labels}
+    accepted = sum(right for _, right in given)
+    return {"accepted": accepted, "rejected": len(given) - accepted}
+
+
+def _estimate(
+    services: Services, corpus: Corpus, stored: StoredTopic, labels: Sequence[Label]
+) -> TopicEstimate | None:
     if stored.topic.combination is not None:
-        return {"expected": None, "recall": None}
-    hits = [hit for hit in found if isinstance(hit, Hit)]
-    own = of_topic(labels, stored.topic.name)
-    accepted = {label.place for label in own if label.right and label.doc_id}
-    recall = None
-    if estimate := known_estimate(services, corpus, stored, labels):
-        recall = {**asdict(estimate.cut.recall), "labels": estimate.labels, "sampled": True}
-    elif accepted:
-        kept, of = len(accepted & set(map(place_of_span, hits))), len(accepted)
-        low, high = wilson_interval(kept, of)
-        recall = {"value": kept / of, "low": low, "high": high, "labels": of, "sampled": False}
-    return {"expected": expected_documents(hits, accepted), "recall": recall}
+        return None
+    return known_estimate(corpus, stored.topic, services.labels, labels)
 
 
 def _everywhere(services: Services, corpus: Corpus, by: str, date_field: str) -> dict[str, int]:
@@ -267,38 +279,50 @@ def _everywhere(services: Services, corpus: Corpus, by: str, date_field: str) ->
 
 
 def _hits(
-    services: Services, corpus: Corpus, topics: list[StoredTopic], labels: Sequence[Label]
-) -> list[tuple[Found, ...]]:
-    """The hits or matches of each topic, from what is kept as far as nothing has changed."""
+    services: Services,
+    corpus: Corpus,
+    topics: list[StoredTopic],
+    labels: Sequence[Label],
+    seen: set[str] | None = None,
+) -> list[Sequence[Found]]:
+    """What counts of each topic: its hits that nobody rejected, or its matches.
+
+    Hits are kept as long as store and topic are as they were, whatever people say of them. The
+    documents that are looked at are noted in ``seen``.
+    """
     location, *state = store_state(corpus)
     stored = {one.topic.name: one for one in services.topics.read()[0]}
-    places: dict[str, set[LabelKey]] = defaultdict(set)
-    for label in labels:
-        if not label.right:
-            places[label.topic].add(label.key)
-
-    def state_of(topic: Topic) -> Key:
-        names = (topic.name, *(topic.combination.topics if topic.combination else ()))
-        own = (
-            (name, stored[name].etag, frozenset(places[name])) for name in names if name in stored
-        )
-        return *state, *own
-
-    states = {one.topic.name: state_of(one.topic) for one in topics}
-    known = {name: services.counted.get((location, name), own) for name, own in states.items()}
-    new = [one.topic for one in topics if known[one.topic.name] is None]
-    rules = [one for one in new if one.combination is not None]
+    rules = [one.topic for one in topics if one.topic.combination is not None]
+    plain = [one.topic for one in topics if one.topic.combination is None]
     parts = [one.topic for one in stored.values() if one.topic.combination is None]
-    asked = {one.name: one for one in (*new, *components([*rules, *parts])) if one not in rules}
-    found: dict[str | None, list[Found]] = {topic.name: [] for topic in new}
-    hits = (
-        list(until_stopped(mine_topics(corpus, list(asked.values()), labels=labels)))
-        if asked
-        else []
-    )
-    for one in chain[Found](hits, until_stopped(find_matches(hits, rules, corpus))):
-        if one.topic in found:
-            found[one.topic].append(one)
-    for name in (one.name for one in new):
-        known[name] = services.counted.keep((location, name), states[name], found[name])
-    return [known[one.topic.name] or () for one in topics]
+    wanted = {one.name: one for one in (*plain, *components([*rules, *parts]))}
+    known: dict[str, Sequence[Hit]] = {}
+    new: dict[str, list[Hit]] = {}
+    for name in wanted:
+        kept = services.counted.get((location, name), (*state, stored[name].etag))
+        if kept is None:
+            new[name] = []
+        else:
+            known[name] = kept
+    if new:
+        asked = [wanted[name] for name in new]
+        reading = partial(_noted, set() if seen is None else seen)
+        for hit in until_stopped(mine_topics(corpus, asked, labels=(), to_read=reading)):
+            new[hit.topic or ""].append(hit)
+    for name, own in new.items():
+        known[name] = own
+        services.counted.keep((location, name), (*state, stored[name].etag), own)
+    said = answers(labels)
+    found = {name: [hit for hit in own if said(hit) is not False] for name, own in known.items()}
+    hits = sorted(chain.from_iterable(found.values()), key=lambda hit: (hit.doc_id, hit.start))
+    matches: dict[str, list[Match]] = {rule.name: [] for rule in rules}
+    for match in until_stopped(find_matches(hits, rules, corpus)):
+        matches[match.topic].append(match)
+    every: dict[str, Sequence[Found]] = {**found, **matches}
+    return [every[one.topic.name] for one in topics]
+
+
+def _noted(seen: set[str], hits: Iterable[Hit]) -> Iterator[Hit]:
+    for hit in hits:
+        seen.add(hit.doc_id)
+        yield hit

@@ -77,12 +77,14 @@ class LabelBody(LabelledWords):
         passage: around them; the encoder then reads them in it.
         date: when it was given, in UTC; by default now.
         origin: what found the hit; by default the store, if the request names one.
+        speaker: who says the words, if it is known.
     """
 
     label: bool
     passage: Passage | None = None
     date: Annotated[str, Field(max_length=40)] = ""
     origin: OriginBody | None = None
+    speaker: ShortText = ""
 
 
 class NewLabels(Body):
@@ -119,6 +121,7 @@ class LabelAnswer(BaseModel):
         settled: whether it ends a disagreement of readers.
         date: when it was given, if it is known.
         origin: what found the hit, if it is known.
+        speaker: who says the words, if it is known.
     """
 
     number: int
@@ -133,6 +136,7 @@ class LabelAnswer(BaseModel):
     settled: bool = False
     date: str = ""
     origin: Origin | None = None
+    speaker: str = ""
 
 
 class LabelList(BaseModel):

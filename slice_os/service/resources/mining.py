@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from asyncio import CancelledError
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import aclosing
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import orjson
 from fastapi import APIRouter, Query, Request
@@ -20,7 +20,7 @@ from starlette.types import Send
 
 from slice_os.errors import InputError, SliceError
 from slice_os.hits.document_hits import DocumentHits
-from slice_os.hits.files import holds_texts, write_hits, write_labelled
+from slice_os.hits.files import holds_texts, write_hits
 from slice_os.hits.hit import Hit
 from slice_os.query.options import MineOptions
 from slice_os.search.listing import LISTINGS, first_of_each
@@ -40,6 +40,8 @@ from slice_os.service.resources.bodies import (
 from slice_os.service.resources.hits import TopicHighlights, mined, searched
 from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_AROUND, MOST_EXPORTED
+
+T = TypeVar("T")
 
 router = APIRouter(tags=["search"], route_class=JsonRoute)
 logger = logging.getLogger("slice_os.service")
@@ -160,42 +162,55 @@ async def mine(request: Request, services: Shared, body: PhraseMining | TopicMin
         # One more than the limit tells that there are more.
         return rows if body.limit is None else islice(rows, body.limit + 1)
 
-    batches = services.pool.stream(found)
-    # An error before the first hit has a status.
+    done, complete = 0, True
+
+    def lines(batch: list[Hit | DocumentHits]) -> Iterator[dict[str, Any]]:
+        nonlocal done, complete
+        if body.limit is not None and done + len(batch) > body.limit:
+            batch, complete = batch[: body.limit - done], False
+        done += len(batch)
+        yield from ({kind: one.to_dict()} for one in batch)
+        yield {"progress": {"done": done, "of": None}}
+
+    def summary() -> dict[str, Any]:
+        exhaustive = isinstance(body, TopicMining) or body.options(MineOptions).exhaustive
+        exhaustive = exhaustive or services.stores.get(body.store).store.exhaustive
+        return {"summary": {f"{kind}s": done, "complete": complete, "exhaustive": exhaustive}}
+
+    return await json_lines(request, services.pool.stream(found), lines, summary)
+
+
+async def json_lines(
+    request: Request,
+    batches: AsyncGenerator[list[T], None],
+    lines: Callable[[list[T]], Iterable[dict[str, Any]]],
+    summary: Callable[[], dict[str, Any]] | None = None,
+) -> JsonLines:
+    """The answer that makes lines of each batch, and a last one; or one with the error.
+
+    An error before the first batch is raised, so that the answer has its status.
+    """
     first = await anext(batches, None)
 
-    async def lines() -> AsyncGenerator[bytes, None]:
-        batch, done, complete = first, 0, True
+    async def told() -> AsyncGenerator[bytes, None]:
+        batch = first
         async with aclosing(batches):
             try:
-                while batch is not None and complete:
-                    if body.limit is not None and done + len(batch) > body.limit:
-                        batch, complete = batch[: body.limit - done], False
-                    done += len(batch)
-                    rows = [_line({kind: one.to_dict()}) for one in batch]
-                    yield b"".join([*rows, _line({"progress": {"done": done, "of": None}})])
+                while batch is not None:
+                    yield b"".join(map(_line, lines(batch)))
                     batch = await anext(batches, None)
+                if summary is not None:
+                    yield _line(summary())
             except (Exception, CancelledError) as error:  # the status has been sent
                 if not isinstance(error, (SliceError, CancelledError)):
                     logger.exception("request %s ended in an error", request.state.request_id)
                 yield _line(error_body(problem_of(error), request.state.request_id))
-                return
-        exhaustive = isinstance(body, TopicMining) or body.options(MineOptions).exhaustive
-        exhaustive = exhaustive or services.stores.get(body.store).store.exhaustive
-        yield _line({"summary": {f"{kind}s": done, "complete": complete, "exhaustive": exhaustive}})
 
-    return JsonLines(lines())
+    return JsonLines(told())
 
 
 def _line(content: dict[str, Any]) -> bytes:
     return orjson.dumps(content, option=orjson.OPT_APPEND_NEWLINE)
-
-
-def _label(hit: dict[str, Any]) -> bool | None:
-    label = hit.get("label")
-    if label not in (True, False, None):
-        raise InputError("field 'label' of a hit is neither true nor false")
-    return None if label is None else bool(label)
 
 
 class ExportRequest(Body):
@@ -204,7 +219,7 @@ class ExportRequest(Body):
     Attributes:
         store: where their documents are, for files that hold these; may be missing if one store
             is served.
-        hits: with ``label`` true or false, if somebody answered them; CSV and XLSX have it.
+        hits: with ``label`` true or false, if somebody answered them.
     """
 
     store: StoreName = None
@@ -225,12 +240,8 @@ def export(
     """The hits of a request as a file, as `slice_os.write_hits` writes it."""
     with TemporaryDirectory(prefix="slice-os-") as folder:
         path = Path(folder, f"hits.{wanted}")
-        rows = ((Hit.from_dict(hit), _label(hit)) for hit in until_stopped(body.hits))
-        if wanted in ("csv", "xlsx"):
-            write_labelled(rows, path)
-        else:
-            text_of = services.stores.get(body.store).text if holds_texts(path) else None
-            write_hits((hit for hit, _ in rows), path, text_of=text_of)
+        text_of = services.stores.get(body.store).text if holds_texts(path) else None
+        write_hits(map(Hit.from_dict, until_stopped(body.hits)), path, text_of=text_of)
         content = path.read_bytes()
     headers = {"Content-Disposition": f'attachment; filename="hits.{wanted}"'}
     return Response(content, media_type=_MEDIA_TYPES[wanted], headers=headers)

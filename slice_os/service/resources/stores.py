@@ -13,11 +13,15 @@ from slice_os.errors import StoreError
 from slice_os.search.refinement import usual_cut
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.problems import problem_of
+from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.resources.bodies import pooled
 from slice_os.service.services import Shared
 from slice_os.stores.protocol import FieldValue
 
 router = APIRouter(tags=["stores"], route_class=JsonRoute)
+
+
+MostValues = Annotated[int, Query(ge=1, le=1_000)]
 
 
 class StoreEntry(BaseModel):
@@ -89,11 +93,24 @@ def stores(services: Shared) -> dict[str, Any]:
     return {"stores": entries, "unavailable": faults, "work": str(services.work.folder)}
 
 
+class FieldsAnswer(BaseModel):
+    """The most frequent values of each text field."""
+
+    fields: dict[str, list[FieldValue]]
+
+
+@router.get("/stores/{name}/fields", response_model=FieldsAnswer)
+@pooled()
+def all_values(services: Shared, name: str, limit: MostValues = 100) -> dict[str, Any]:
+    """The most frequent values of every text field, each with its number of documents."""
+    corpus = services.stores.get(name)
+    texts = [field for field, kind in corpus.fields().items() if kind == "text"]
+    return {"fields": {field: corpus.field_values(field, limit) for field in until_stopped(texts)}}
+
+
 @router.get("/stores/{name}/fields/{field:path}", response_model=FieldValuesAnswer)
 @pooled()
-def values(
-    services: Shared, name: str, field: str, limit: Annotated[int, Query(ge=1, le=1_000)] = 100
-) -> dict[str, Any]:
+def values(services: Shared, name: str, field: str, limit: MostValues = 100) -> dict[str, Any]:
     """The most frequent values of a metadata field, each with its number of documents."""
     found = services.stores.get(name).field_values(field, limit)
     return {"values": list(map(asdict, found))}

@@ -35,9 +35,9 @@ _FIELDS = f"SELECT DISTINCT field FROM labels WHERE {_IN_USE} ORDER BY field"  #
 _LABELS = f"SELECT id, value FROM labels WHERE field = ? AND {_IN_USE}"  # noqa: S608
 _SOME = f"SELECT value FROM labels WHERE field = ? AND {_IN_USE} LIMIT ?"  # noqa: S608
 _COUNTED = """
-SELECT value, count(DISTINCT document) AS found
+SELECT max(value) AS value, count(DISTINCT document) AS found
 FROM labels JOIN passage_labels ON label = labels.id JOIN passages ON passages.id = passage
-WHERE field = ? GROUP BY labels.id ORDER BY found DESC, value LIMIT ?
+WHERE field = ? GROUP BY labels.value COLLATE NOCASE ORDER BY found DESC, value LIMIT ?
 """
 _HAS_FIELD = "SELECT 1 FROM labels JOIN passage_labels ON label = labels.id WHERE field = ? LIMIT 1"
 _OF_DOCUMENTS = """

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from tests.service.conftest import Server
 from tests.service.page.conftest import MARKUP, OVERRIDE, OpenPage, search_fragment
 
 CANCEL = "I want to cancel my subscription"
@@ -155,3 +158,31 @@ def test_without_a_key_it_says_that_one_is_needed(open_page: OpenPage) -> None:
     page = open_page(before=lambda page: page.route("**/stores", failing(401, "give a key")))
     page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
     expect(page.get_by_role("heading", name="A key is needed")).to_be_visible()
+
+
+def test_missing_filters_are_said_and_asked_for_again(open_page: OpenPage) -> None:
+    fields = "**/fields?limit=*"
+    page = open_page(before=lambda page: page.route(fields, failing(500, "no disk")))
+    expect(page.locator("#facets")).to_contain_text("The values of fields are missing: No disk.")
+    page.unroute(fields)
+    with page.expect_request(fields) as one:
+        page.locator("#facets").get_by_role("button", name="Try again").click()
+    assert one.value.response() is not None
+    expect(page.locator("#facets")).to_contain_text("media")
+    expect(page.get_by_label("customer")).to_have_count(1)
+
+
+def test_counting_tells_how_far_it_is_and_can_be_stopped(
+    open_page: OpenPage, page_server: Server
+) -> None:
+    topic = json.dumps({"name": "stop-me", "phrases": ["cancel it"]}).encode()
+    headers = {"Content-Type": "application/json"}
+    urlopen(Request(f"{page_server.address}/topics", topic, headers)).close()
+    counts = "**/counts/progress?*"
+    page = open_page("#topics", before=lambda page: page.route(counts, lambda route: None))
+    expect(page.get_by_label("Documents looked at")).to_be_visible()
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.locator("#board")).to_contain_text("Not counted.")
+    page.unroute(counts)
+    page.get_by_role("button", name="Count", exact=True).click()
+    expect(page.locator("#board .total").first).to_contain_text("of 7 dialogues")

@@ -60,6 +60,7 @@ async function show() {
   view.store = store.name;
   callDocuments(store.unit);
   byId("store").value = store.name;
+  board.leave();
   if (onTopics) await board.show(store);
   else if (view.page === "matches") await matches.open();
   else await search.open(store);

@@ -2,6 +2,7 @@
 
 import { byId, counted, element, isolated } from "./dom.js";
 import { estimateInWords } from "./estimate-words.js";
+import { fields } from "./hit-row.js";
 import { labelBook } from "./labels.js";
 import { inWords } from "./notices.js";
 import { spanOf } from "./scores.js";
@@ -56,7 +57,7 @@ export function estimateTask() {
     answers(Boolean(hit));
     if (!hit) return;
     const [before, words, after] = around(hit.passage, spanOf(hit));
-    place.replaceChildren(element(
+    place.replaceChildren(element("p", { class: "place" }, ...fields(hit.metadata)), element(
       "blockquote", { class: "passage", dir: "auto", tabindex: 0 }, dense(before).trimStart(), element("mark", {}, words), dense(after).trimEnd()));
     place.querySelector("mark").scrollIntoView({ block: "nearest" });
     byId("estimate-yes").focus();

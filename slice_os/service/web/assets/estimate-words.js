@@ -25,6 +25,16 @@ export function estimateInWords({ estimate, labels_to_halve: more }) {
   ];
 }
 
+/** What a sample tells of a topic's own cut, in one line. */
+export function sampleInWords({ cut, labels }) {
+  return `precision ${percents(cut.precision)}, recall ${percents(cut.recall)}, by ${counted(labels)} labels of a sample`;
+}
+
+function percents({ value, low, high }) {
+  const [share, from, to] = [value, low, high].map((one) => Math.round(100 * one));
+  return `${share} % (${from} to ${to} %)`;
+}
+
 function row(cell, ...texts) {
   return element("tr", {}, ...texts.map((text) => element(cell, {}, text)));
 }

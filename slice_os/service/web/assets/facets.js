@@ -1,6 +1,7 @@
 /** Facets: values of metadata fields to search within, with how many of the hits have each. */
 
 import { byId, counted, element, isolated } from "./dom.js";
+import { inWords, toastError } from "./notices.js";
 import { ask } from "./service.js";
 import { documents } from "./unit.js";
 
@@ -22,6 +23,7 @@ export function facetPanel(root, changed) {
   let again = () => {};
   /** @type {{field: string, value: string, count: HTMLElement}[]} */
   let counts = [];
+  let number = 0;
 
   function allow(field, condition) {
     const others = Object.entries(where).filter(([name]) => name !== field);
@@ -42,15 +44,15 @@ export function facetPanel(root, changed) {
     const boxes = values.map(({ value, documents: number }) => {
       const count = element("span", { class: "count" });
       counts.push({ field, value: String(value), count });
-      const box = element("input", { type: "checkbox", value: String(value), checked: chosen.includes(String(value)) });
+      const box = element("input", { type: "checkbox", value: String(value), checked: chosen.includes(String(value).toLowerCase()) });
       return element(
         "label",
         { class: "check", title: documents(number) },
         box, element("span", { class: "name" }, isolated(String(value))), count,
       );
     });
-    const more = values.length === limit && limit < MOST
-      ? element("button", { class: "link", type: "button", click: () => fill(store, field, group, MOST) }, "more")
+    const rest = values.length === limit && limit < MOST
+      ? element("button", { class: "link", type: "button", click: () => more(store, field, group).catch(toastError) }, "more")
       : null;
     const group = element(
       "fieldset",
@@ -58,24 +60,23 @@ export function facetPanel(root, changed) {
         const ticked = [...group.querySelectorAll("input:checked")].map((box) => box.value);
         allow(field, ticked.length ? ticked : null);
       } },
-      element("legend", {}, isolated(field)), ...boxes, more,
+      element("legend", {}, isolated(field)), ...boxes, rest,
     );
     return group;
   }
 
-  async function fill(store, field, place, limit) {
-    const path = `stores/${encodeURIComponent(store)}/fields/${encodeURIComponent(field)}?limit=${limit}`;
+  async function more(store, field, place) {
+    const path = `stores/${encodeURIComponent(store)}/fields/${encodeURIComponent(field)}?limit=${MOST}`;
     const { values } = await ask(path);
-    if (values.length) place.replaceWith(listed(store, field, values, limit));
-    else place.remove();
+    place.replaceWith(listed(store, field, values, MOST));
   }
 
-  /** Who says it: a switch. */
-  async function voices(store) {
-    const { values } = await ask(`stores/${encodeURIComponent(store)}/fields/${SPEAKER}?limit=${MOST_VOICES + 1}`);
-    if (values.length < 2 || values.length > MOST_VOICES) return false;
-    const chosen = String(where[SPEAKER] ?? "");
-    const one = (value, name) => element("label", {}, element("input", { type: "radio", name: SPEAKER, value, checked: value === chosen }), element("span", {}, name));
+  /** Who says it: a switch; null if there are too few or too many for one. */
+  function voices(values = []) {
+    byId("voices").hidden = values.length < 2 || values.length > MOST_VOICES;
+    if (byId("voices").hidden) return false;
+    const chosen = String(where[SPEAKER] ?? "").toLowerCase();
+    const one = (value, name) => element("label", {}, element("input", { type: "radio", name: SPEAKER, value, checked: value.toLowerCase() === chosen }), element("span", {}, name));
     byId("voices").replaceChildren(
       element("legend", {}, "Said by"),
       element("div", { class: "switch" }, one("", "anyone"), ...values.map(({ value }) => one(value, isolated(value)))),
@@ -105,25 +106,30 @@ export function facetPanel(root, changed) {
   }
 
   return {
-    /** Show the fields of a store; a field that cannot be listed is left out. */
+    /** Show the fields of a store, or say that their values are missing. */
     async show(store, fields, chosen) {
       where = chosen;
       again = () => this.show(store, fields, where);
       clear.hidden = !Object.keys(where).length;
       counts = [];
-      const switched = SPEAKER in fields && await voices(store).catch(() => false);
-      byId("voices").hidden = !switched;
+      const asked = (number += 1);
+      /** @type {Object<string, any[]>} */
+      let values = {};
+      let missing = null;
+      try {
+        ({ fields: values } = await ask(`stores/${encodeURIComponent(store)}/fields?limit=${FIRST}`));
+      } catch (error) {
+        missing = element("p", { class: "wrong" }, `The values of fields are missing: ${inWords(error).text} `, element("button", { class: "link", type: "button", click: again }, "Try again"));
+      }
+      if (asked !== number) return;
+      const switched = voices(values[SPEAKER]);
       const names = Object.keys(fields).filter((field) => !(TIMES.includes(field) || (switched && field === SPEAKER)));
       names.sort((one, other) => Number(other === DATE) - Number(one === DATE));
       const kindOf = (field) => (field === DATE ? "date" : fields[field]);
-      const places = names.map((field) =>
-        kindOf(field) === "text" ? element("fieldset", { hidden: true }) : between(field, kindOf(field)));
-      root.replaceChildren(...places);
+      const shown = names.filter((field) => kindOf(field) !== "text" || values[field]?.length);
+      root.replaceChildren(...(missing ? [missing] : []), ...shown.map((field) =>
+        kindOf(field) === "text" ? listed(store, field, values[field], FIRST) : between(field, kindOf(field))));
       byId("filters").hidden = !names.length;
-      await Promise.all(names.map(async (field, index) => {
-        if (kindOf(field) !== "text") return;
-        await fill(store, field, places[index], FIRST).catch(() => places[index].remove());
-      }));
     },
     /** Search within values of a field only; null for all. */
     allow(field, condition) {
@@ -136,13 +142,13 @@ export function facetPanel(root, changed) {
       for (const { metadata } of hits) {
         for (const [field, value] of Object.entries(metadata)) {
           for (const one of [value].flat()) {
-            const key = `${field}\n${one}`;
+            const key = keyOf(field, one);
             found.set(key, (found.get(key) ?? 0) + 1);
           }
         }
       }
       for (const { field, value, count } of counts) {
-        const number = found.get(`${field}\n${value}`) ?? 0;
+        const number = found.get(keyOf(field, value)) ?? 0;
         const text = number ? counted(number) : "";
         if (count.textContent !== text) count.textContent = text;
       }
@@ -150,7 +156,12 @@ export function facetPanel(root, changed) {
   };
 }
 
+/** Values that differ in case alone are one, as in the service's filters. */
+function keyOf(field, value) {
+  return `${field}\n${String(value).toLowerCase()}`;
+}
+
 function chosenOf(condition) {
   if (condition === undefined || (typeof condition === "object" && !Array.isArray(condition))) return [];
-  return [condition].flat().map(String);
+  return [condition].flat().map((one) => String(one).toLowerCase());
 }

@@ -1,8 +1,8 @@
-/** How many documents say it, in a sentence, and when. Both follow the cut and the answers, without a query. */
+/** How many documents have a hit, in a sentence, and when. Both follow the cut and the answers, without a query. */
 
 import { byId, element } from "./dom.js";
-import { timeChart, weekOf } from "./time-chart.js";
-import { documents, sayThis } from "./unit.js";
+import { perHundred, timeChart, weekOf } from "./time-chart.js";
+import { haveHits } from "./unit.js";
 
 /**
  * @param {(time: {gte: string, lte: string} | null) => void} choose
@@ -20,26 +20,18 @@ export function headline(choose, answerOf) {
     focused = bars().indexOf(event.target);
   });
 
-  /** Of each document the likeliest hit counts with its probability, as far as nobody knows better. */
-  function likely(sure) {
-    /** @type {Map<string, number>} */
-    const shares = new Map();
-    for (const hit of sure) {
-      const share = answerOf(hit) ? 1 : hit.probability ?? 1;
-      shares.set(hit.doc_id, Math.max(shares.get(hit.doc_id) ?? 0, share));
-    }
-    return [...shares.values()];
-  }
-
-  function drawSentence(sure, { least, measure, complete, within }) {
-    const weekly = place.hidden ? "" : "; the bars count these by week";
-    const shares = likely(sure);
-    const expected = shares.reduce((sum, share) => sum + share, 0);
-    const [some, say] = sayThis(expected, shares.length, store && !within ? store.documents : null, complete);
-    const sum = sure.some((hit) => hit.probability !== null) ? "The sum of the probabilities of " : "";
+  function drawSentence(sure, { least, measure, near, complete, within }) {
+    const of = store && !within ? store.documents : null;
+    const found = new Set(sure.map((hit) => hit.doc_id)).size;
+    const [some, have] = haveHits(found, of, complete);
+    const read = near === null ? "" : `, among those from cosine ${near.toFixed(2)} on`;
     sentence.replaceChildren(
-      element("b", {}, some), ` ${say} `,
-      element("span", { class: "soft" }, `${sum}${documents(shares.length)} with a hit of ${measure} ${least.toFixed(2)} or more${within ? ", within your filters" : ""}${weekly}.`),
+      element("b", {}, some), ` ${have} `,
+      element("span", { class: "soft" }, [
+        `of ${measure} ${least.toFixed(2)} or more${read}`,
+        ...(of ? [`${perHundred(found, of)} per 100`] : []),
+        ...(within ? ["within your filters"] : []),
+      ].join(", "), place.hidden ? "." : `; a bar counts those of ${place.firstElementChild.dataset.period}.`),
     );
   }
 
@@ -63,8 +55,9 @@ export function headline(choose, answerOf) {
     },
     /**
      * @param {any[]} visible hits that reach the cut
-     * @param {{least: number, measure: string, complete: boolean, within: boolean, time: any}} how
-     *   the cut; whether there are no more hits; whether filters narrow them; and to which time
+     * @param {{least: number, measure: string, near: number | null, complete: boolean, within: boolean, time: any}} how
+     *   the cut, and the cosine from which on hits were looked at; whether there are no more hits;
+     *   whether filters narrow them; and to which time
      */
     show(visible, how) {
       const sure = visible.filter((hit) => answerOf(hit) !== false);

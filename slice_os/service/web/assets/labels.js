@@ -39,13 +39,15 @@ export function labelBook(store) {
     for (const hit of hits) {
       const shown = given.get(keyOf(hit));
       if (!shown) continue;
-      const { label, passage, ...key } = labelOf(topic, hit, true);
+      const { label, passage, speaker, ...key } = labelOf(topic, hit, true);
+      hit.label = null;
       await ask("labels", { method: "DELETE", body: { ...key, reader: shown.reader ?? "", settled: shown.settled ?? false } });
     }
     await load();
   }
 
-  const answerOf = (hit) => given.get(keyOf(hit))?.label;
+  /** What people say of a hit: here, or when the service found it, maybe of some of its words. */
+  const answerOf = (hit) => given.get(keyOf(hit))?.label ?? (hit.topic === topic ? hit.label : null) ?? undefined;
 
   return {
     /** Begin with the answers of a topic; none for an empty name. */
@@ -56,8 +58,6 @@ export function labelBook(store) {
       await load();
     },
     answerOf,
-    /** How many places are accepted. */
-    accepted: () => [...given.values()].filter(({ label }) => label).length,
     /**
      * Answer hits in the same words; the answer that the first one has takes it back. Rejects if
      * the service did not keep it.
@@ -87,7 +87,7 @@ export function labelBook(store) {
 }
 
 /** All labels of a topic that hold, or those of a reader. */
-export async function allLabels(topic, reader = "") {
+async function allLabels(topic, reader = "") {
   const found = [];
   let after = 0;
   for (;;) {
@@ -102,5 +102,5 @@ export async function allLabels(topic, reader = "") {
 function labelOf(topic, hit, right) {
   const { start, end } = spanOf(hit);
   const [, text] = around(hit.passage, { start, end });
-  return { topic, doc_id: hit.doc_id, start, end, text, label: right, passage: hit.passage, reader: readerName() };
+  return { topic, doc_id: hit.doc_id, start, end, text, label: right, passage: hit.passage, reader: readerName(), ...(hit.metadata.speaker && { speaker: String(hit.metadata.speaker) }) };
 }

@@ -3,13 +3,13 @@
 import { answering } from "./answering.js";
 import { TOPIC, leastOf, queryBody, samePhrases, scopeOf, usualLeast } from "./asked.js";
 import { byId, coloursBy, counted, plural } from "./dom.js";
+import { sampleInWords } from "./estimate-words.js";
 import { facetPanel } from "./facets.js";
 import { bestHits, mineHits } from "./fetch-hits.js";
 import { headline } from "./headline.js";
 import { hitList } from "./hit-list.js";
 import { labelBook, readerName } from "./labels.js";
 import { showError, showNotice, tell, toast, toastError } from "./notices.js";
-import { precisionSoFar } from "./precision.js";
 import { queryForm } from "./query-form.js";
 import { narrow, readerPane } from "./reader-pane.js";
 import { sameWords } from "./same-words.js";
@@ -17,6 +17,7 @@ import { keyOf, ordered, reaches } from "./scores.js";
 import { ask } from "./service.js";
 import { saveHits } from "./table-file.js";
 import { thresholdControl } from "./threshold.js";
+import { topicPath } from "./topic-form.js";
 import { welcome } from "./welcome.js";
 import { nearTurns } from "./wordings.js";
 
@@ -44,10 +45,6 @@ export function searchView(current, change, topics, topicsChanged) {
   const book = labelBook(() => current().store);
   const same = sameWords();
   const says = headline((time) => facets.allow("date", time), book.answerOf);
-  const precise = precisionSoFar(book.answerOf, (cut) => {
-    change({ least: cut });
-    drawAll();
-  });
   /** The store at a glance; null until it is known. */
   let glance = null;
   let complete = false;
@@ -97,14 +94,10 @@ export function searchView(current, change, topics, topicsChanged) {
   const answers = answering(current, change, { book, list, topics, same }, { topicsChanged, answered: () => found.length && sayHow(), reread: run, isVisible: (hit) => visible.includes(hit) });
   const least = () => leastOf(current(), store);
 
-  /**
-   * Whether a hit reaches the cut. Where the probability decides, the service looks at hits from a
-   * cosine on when it goes through a whole store, so the best passages count no others.
-   */
+  /** Whether a hit reaches the cut; of one without the score, the service knew whether it does. */
   function counts(hit) {
     const { measure, most } = current();
-    const far = measure === "probability" && Number(most) && hit.cosine < store.least_cosine;
-    return !far && reaches(hit, measure, least());
+    return hit[measure] === null ? !Number(most) : reaches(hit, measure, least());
   }
 
   /** The hits that count: those that reach the cut, without what is rejected. */
@@ -145,22 +138,26 @@ export function searchView(current, change, topics, topicsChanged) {
     list.number();
   }
 
-  /** Say how many documents say it, as far as is known. */
+  /** Say how many hits count, of what, and how many documents have one, as far as is known. */
   function sayHow() {
-    sayCount();
-    const { where, measure } = current();
-    precise.show(found, measure);
-    says.show(visible, { least: least(), measure, complete, within: Object.keys(where).length > 0, time: where.date });
-  }
-
-  /** How many hits count, of what, and how many of the accepted ones are among them. */
-  function sayCount() {
     const count = counting().length;
     byId("count").textContent = counted(count);
     byId("scope").textContent = ` ${count === 1 ? "hit" : "hits"} ${scopeOf(current(), found, complete)}`;
-    const accepted = book.accepted();
-    const kept = visible.filter((hit) => book.answerOf(hit)).length;
-    byId("recall").textContent = accepted ? `Expected recall ${Math.round((100 * kept) / accepted)} %: ${counted(kept)} of ${counted(accepted)} accepted` : "";
+    const answers = visible.map(book.answerOf).filter((answer) => answer !== undefined);
+    const right = answers.filter(Boolean).length;
+    byId("answered").textContent = answers.length ? `${counted(right)} accepted, ${counted(answers.length - right)} rejected` : "";
+    const { where, measure, most } = current();
+    const near = measure === "probability" && !Number(most) ? store.least_cosine : null;
+    says.show(visible, { least: least(), measure, near, complete, within: Object.keys(where).length > 0, time: where.date });
+  }
+
+  /** What a labelled sample tells of the topic whose hits are shown. */
+  async function sayEstimate() {
+    const { most, topic } = current();
+    const found_ = most === TOPIC ? await ask(`${topicPath(topic)}/estimate?${new URLSearchParams({ store: store.name })}`).catch(() => null) : null;
+    const place = byId("estimated");
+    place.hidden = !found_ || current().topic !== topic;
+    if (found_) place.textContent = `At the cut of the topic: ${sampleInWords(found_)}.`;
   }
 
   function drawAll() {
@@ -192,6 +189,7 @@ export function searchView(current, change, topics, topicsChanged) {
     if (view.most === TOPIC && !view.topic) view.most = "every";
     if (!view.phrases.length && view.most !== TOPIC) return begin();
     root.setAttribute("aria-busy", "true");
+    sayEstimate();
     try {
       const began = performance.now();
       if (!Number(view.most)) await mineAll(mine.signal);

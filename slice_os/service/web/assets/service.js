@@ -1,6 +1,15 @@
 /** Requests to the service, at addresses relative to the page. */
 
 const STORED = "slice-os-key";
+// So many requests of this page at a time, besides streams: it must not keep itself waiting.
+const AT_ONCE = 3;
+// A service that is busy is asked again, a few times.
+const AGAIN = 4;
+const BUSY = [429, 503];
+
+let running = 0;
+/** @type {(() => void)[]} */
+const waiting = [];
 
 /** What went wrong, as the service says it; status 0 if it does not answer at all. */
 export class ServiceError extends Error {
@@ -40,14 +49,27 @@ export function whenKeyNeeded(asker) {
  * @returns {Promise<any>}
  * @throws {ServiceError}
  */
-export async function ask(path, request = {}) {
-  const answer = await send(path, request);
-  return answer.status === 204 ? null : answer.json();
+export function ask(path, request = {}) {
+  return inTurn(async () => {
+    const answer = await send(path, request);
+    return answer.status === 204 ? null : answer.json();
+  });
 }
 
 /** The answer as a file. */
-export async function askFile(path, request = {}) {
-  return (await send(path, request)).blob();
+export function askFile(path, request = {}) {
+  return inTurn(async () => (await send(path, request)).blob());
+}
+
+async function inTurn(work) {
+  while (running >= AT_ONCE) await new Promise((resolve) => waiting.push(() => resolve(null)));
+  running += 1;
+  try {
+    return await work();
+  } finally {
+    running -= 1;
+    waiting.shift()?.();
+  }
 }
 
 /**
@@ -80,7 +102,7 @@ export function documentPath(id, below = "documents") {
 
 async function send(path, { method, body, headers = {}, signal }) {
   let refused = false;
-  for (;;) {
+  for (let times = 1; ; times += 1) {
     const key = sessionStorage.getItem(STORED);
     const sent = { ...headers };
     if (key) sent.Authorization = `Bearer ${key}`;
@@ -92,12 +114,24 @@ async function send(path, { method, body, headers = {}, signal }) {
       signal,
     }).catch(unreachable);
     if (answer.ok) return answer;
+    if (BUSY.includes(answer.status) && times < AGAIN) {
+      const seconds = Number(answer.headers.get("Retry-After")) || times;
+      await pause(1000 * seconds, signal);
+      continue;
+    }
     if (answer.status !== 401) throw await failure(answer);
     const given = await keyAsker(refused || Boolean(key));
     if (given === null) throw await failure(answer);
     sessionStorage.setItem(STORED, given);
     refused = true;
   }
+}
+
+function pause(milliseconds, signal) {
+  return new Promise((resolve, reject) => {
+    setTimeout(resolve, milliseconds);
+    signal?.addEventListener("abort", () => reject(signal.reason));
+  });
 }
 
 function unreachable(error) {

@@ -35,11 +35,11 @@ export function timeChart(rows, days, choose, chosen = {}) {
     button.style.setProperty("--share", String(number / most));
     return button;
   });
-  const period = { 1: "a day", 7: "a week" }[step] ?? `in ${step} days`;
+  const period = { 1: "a day", 7: "a week" }[step] ?? `${step} days`;
   return element(
-    "div", { class: "times" },
+    "div", { class: "times", "data-period": period },
     element("div", { class: "bars", role: "group", "aria-label": "By time; choose a bar to see its hits" }, ...buttons),
-    element("div", { class: "scale" }, element("span", {}, iso(start)), element("span", {}, `most ${counted(most)} ${period}`), element("span", {}, iso(start + sums.length * step * DAY - DAY))),
+    element("div", { class: "scale" }, element("span", {}, iso(start)), element("span", {}, `most ${counted(most)} in ${period}`), element("span", {}, iso(start + sums.length * step * DAY - DAY))),
   );
 }
 

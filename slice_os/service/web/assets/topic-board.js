@@ -1,9 +1,9 @@
 /** The board of all topics. */
 
 import { sure } from "./dialogs.js";
-import { byId, element, isolated } from "./dom.js";
-import { sentence, showError, showNotice, toast, toastError } from "./notices.js";
-import { ask } from "./service.js";
+import { byId, counted, element, isolated } from "./dom.js";
+import { inWords, sentence, showError, showNotice, toast, toastError } from "./notices.js";
+import { ServiceError, ask, askLines } from "./service.js";
 import { isRule } from "./rules.js";
 import { usualCut } from "./scores.js";
 import { saveCounts } from "./table-file.js";
@@ -11,7 +11,7 @@ import { estimateTask } from "./estimate-task.js";
 import { ruleForm } from "./rule-form.js";
 import { topicCard } from "./topic-card.js";
 import { quoted, topicPath } from "./topic-form.js";
-import { documentWord } from "./unit.js";
+import { documentWord, documents } from "./unit.js";
 
 /**
  * @param {ReturnType<import("./topic-form.js").topicForm>} form
@@ -26,7 +26,9 @@ export function topicBoard(form, told) {
   /** @type {any} as the service has it */
   let store = {};
   let topics = [];
+  let running = new AbortController();
 
+  byId("stop-counting").addEventListener("click", leave);
   byId("new-topic").addEventListener("click", async () => {
     if (await form.make({ phrases: [] })) await again();
   });
@@ -73,7 +75,7 @@ export function topicBoard(form, told) {
       ({ topics } = found);
       byId("new-rule").disabled = !topics.some((topic) => !isRule(topic));
       const view = { store: store.name, by: by.value };
-      const deeds = { search: told.search, match: told.match, edit, drop, changed: again, estimate: measure };
+      const deeds = { search: told.search, match: told.match, edit, drop, changed: again, estimate: measure, settled: tellAgreement };
       const cards = topics.map((topic) => topicCard(topic, { ...view, usual: usualCut(store) }, deeds));
       const broken = problems.map((problem) => element("p", { class: "wrong" }, isolated(sentence(problem))));
       board.replaceChildren(...broken, ...cards);
@@ -81,23 +83,63 @@ export function topicBoard(form, told) {
         const start = element("button", { class: "main", type: "button", click: () => byId("new-topic").click() }, "Make a topic");
         showNotice(notice, "No topics yet", "A topic is a set of phrases that mean the same. Search for one and choose “Save as topic”, or begin here.", start);
       }
-      await Promise.all([countAll(cards, view), ...cards.map((card) => card.countLabels())]);
+      tellAgreement();
+      await countAll(cards, view);
     } catch (error) {
       board.replaceChildren();
       showError(notice, error, () => show(store));
     }
   }
 
-  /** Count all topics in one pass, and by itself what cannot be, so that its card says why. */
+  /** Count all topics in one pass, which can be stopped; by itself what cannot be counted, so that its card says why. */
   async function countAll(cards, view) {
+    leave();
     if (!cards.length) return;
-    const { topics: found } = await ask(`counts?${new URLSearchParams(view)}`).catch(() => ({ topics: [] }));
-    const counts = new Map(found.map((one) => [one.topic, one]));
-    for (const card of cards) {
-      const own = counts.get(card.getAttribute("aria-label"));
-      if (own) card.showCounts(own);
-      else if (card.isConnected) await card.count();
+    const mine = (running = new AbortController());
+    const bar = byId("counting-progress");
+    bar.removeAttribute("value");
+    byId("counting-text").textContent = "Counting …";
+    byId("counting").hidden = false;
+    try {
+      let found = [];
+      for await (const line of askLines(`counts/progress?${new URLSearchParams(view)}`, { signal: mine.signal })) {
+        if (line.error) throw new ServiceError(500, line.error.code, line.error.message);
+        if (line.counts) found = line.counts.topics;
+        const { done = 0, of = null } = line.progress ?? {};
+        if (!of) continue;
+        Object.assign(bar, { max: of, value: done });
+        byId("counting-text").textContent = `Counting: ${counted(done)} of ${documents(of)} looked at`;
+      }
+      const counts = new Map(found.map((one) => [one.topic, one]));
+      for (const card of cards) {
+        const own = counts.get(card.getAttribute("aria-label"));
+        if (own) card.showCounts(own);
+        else if (card.isConnected) await card.count();
+      }
+    } catch (error) {
+      const stopped = error.name === "AbortError";
+      for (const card of cards) card.uncounted(stopped ? "Not counted." : inWords(error).text);
+      const again = () => {
+        notice.hidden = true;
+        countAll(cards, view);
+      };
+      if (!stopped) showError(notice, error, again);
+      else if (mine === running) showNotice(notice, "Stopped", "The topics are not counted.", element("button", { type: "button", click: again }, "Count"));
+    } finally {
+      if (mine === running) byId("counting").hidden = true;
     }
+  }
+
+  /** How far readers agree, on the cards of their topics. */
+  async function tellAgreement() {
+    const found = await ask("agreement").catch(() => ({ topics: [] }));
+    const readers = new Map(found.topics.map((one) => [one.topic, one]));
+    for (const card of board.children) card.tellReaders?.(readers.get(card.getAttribute("aria-label")));
+  }
+
+  /** End what is counted: nobody waits for it. */
+  function leave() {
+    running.abort();
   }
 
   /** Offer to count by the fields of the store. */
@@ -107,5 +149,5 @@ export function topicBoard(form, told) {
     by.value = [...by.options].some((one) => one.value === chosen) ? chosen : "week";
   }
 
-  return { show };
+  return { show, leave };
 }

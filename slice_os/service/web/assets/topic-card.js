@@ -3,28 +3,29 @@
 import { countsChart } from "./counts-chart.js";
 import { disputeList } from "./disputes.js";
 import { counted, element, isolated, plural } from "./dom.js";
+import { sampleInWords } from "./estimate-words.js";
 import { partInWords, isRule, partsOf, KINDS } from "./rules.js";
-import { allLabels } from "./labels.js";
 import { inWords, toastError } from "./notices.js";
 import { cutOf } from "./scores.js";
 import { ask } from "./service.js";
 import { perHundred } from "./time-chart.js";
 import { topicPath } from "./topic-form.js";
-import { documents, documentsWithout, sayThis } from "./unit.js";
+import { documents, documentsWithout, haveHits } from "./unit.js";
 
 /**
  * @param {any} topic
  * @param {{store: string, by: string, usual: {measure: string, least: number}}} view
  * @param {{search: (topic: any, where?: any) => void, match: (view: Object) => void,
  *   edit: (topic: any) => void, drop: (topic: any) => void, estimate: (topic: any) => void,
- *   changed: (topic: any) => void}} told
+ *   changed: (topic: any) => void, settled: () => void}} told
  * @returns {HTMLElement}
  */
 export function topicCard(topic, view, told) {
   const total = element("p", { class: "total" }, "…");
   const chart = element("div", { class: "chart-place" }, element("p", { class: "soft" }, "Counting …"));
-  const recall = element("span", { class: "recall" });
+  const sample = element("span", { class: "recall" });
   const labels = element("span", { class: "soft" });
+  const readers = element("span", { class: "soft" });
   const outcome = element("div", { class: "outcome", "aria-live": "polite" });
   const path = topicPath(topic.name);
   const rule = isRule(topic);
@@ -41,14 +42,14 @@ export function topicCard(topic, view, told) {
   } }, text);
 
   function showCounts(found) {
-    const [number, say] = rule ? [`${counted(found.documents)} of ${documents(found.of)}`, ""] : sayThis(found.expected, found.documents, found.of);
-    total.replaceChildren(element("b", {}, number), ` ${say}`);
+    const [number, have] = haveHits(found.documents, found.of);
+    total.replaceChildren(element("b", {}, number), ` ${rule ? "match" : have}`);
     const rate = found.of ? `, ${perHundred(found.documents, found.of)} per 100` : "";
-    recall.textContent = found.recall ? `${recallInWords(found.recall)} · ` : "";
+    labels.textContent = rule ? "" : found.accepted + found.rejected ? `${counted(found.accepted)} accepted, ${counted(found.rejected)} rejected` : "no answers yet";
+    sample.textContent = found.estimate ? `${sampleInWords(found.estimate)} · ` : "";
+    const totals = rule ? `${counted(found.total)} ${found.total === 1 ? "match" : "matches"}` : plural(found.total, "hit");
     chart.replaceChildren(
-      element("p", { class: "soft" }, rule
-        ? `${counted(found.total)} ${found.total === 1 ? "match" : "matches"}${rate}`
-        : `${documents(found.documents)} with ${plural(found.total, "hit")}${rate}`),
+      element("p", { class: "soft" }, totals, rate),
       countsChart(found.counts, view.by, (where) => (rule ? told.match({ topic: topic.name }) : told.search(topic, where))),
     );
   }
@@ -58,18 +59,19 @@ export function topicCard(topic, view, told) {
     try {
       showCounts(await ask(`${path}/counts?${query}`));
     } catch (error) {
-      total.textContent = "";
-      chart.replaceChildren(element("p", { class: "wrong" }, inWords(error).text));
+      uncounted(inWords(error).text);
     }
   }
 
-  async function countLabels() {
-    if (rule) return;
-    const found = await allLabels(topic.name).catch(() => []);
-    const right = found.filter(({ label }) => label).length;
-    const { topics: [readers] } = await ask(`agreement?${new URLSearchParams({ topic: topic.name })}`).catch(() => ({ topics: [] }));
-    settling.hidden = !readers?.disputed;
-    labels.textContent = (found.length ? `${counted(right)} accepted, ${counted(found.length - right)} rejected` : "no answers yet") + (readers ? ` · ${agreementInWords(readers)}` : "");
+  /** Say that the topic has not been counted, and why. */
+  function uncounted(why) {
+    total.textContent = "";
+    chart.replaceChildren(element("p", { class: "soft" }, why));
+  }
+
+  function tellReaders(found) {
+    settling.hidden = !found?.disputed;
+    readers.textContent = found ? ` · ${agreementInWords(found)}` : "";
   }
 
   async function test() {
@@ -111,7 +113,7 @@ export function topicCard(topic, view, told) {
     place?.replaceChildren(...difference(learned));
   }
 
-  const settling = button("Settle", async () => outcome.replaceChildren(...await disputeList(topic.name, countLabels)));
+  const settling = button("Settle", async () => outcome.replaceChildren(...await disputeList(topic.name, told.settled)));
   settling.hidden = true;
   const card = element(
     "article",
@@ -121,7 +123,7 @@ export function topicCard(topic, view, told) {
     chart,
     rule ? ruleInWords(topic) : element("ul", { class: "phrases" }, ...topic.phrases.map((phrase) => element("li", {}, isolated(phrase))),
       ...(topic.counter_phrases ?? []).map((phrase) => element("li", { class: "not" }, element("span", { class: "soft" }, "not "), isolated(phrase)))),
-    rule ? null : element("p", {}, element("span", { class: "soft" }, `${cutInWords(topic, view.usual)} · `), recall, labels),
+    rule ? null : element("p", {}, element("span", { class: "soft" }, `${cutInWords(topic, view.usual)} · `), sample, labels, readers),
     element(
       "div", { class: "deeds" },
       ...(rule ? [
@@ -141,7 +143,7 @@ export function topicCard(topic, view, told) {
     ),
     outcome,
   );
-  return Object.assign(card, { count, countLabels, showCounts });
+  return Object.assign(card, { count, showCounts, uncounted, tellReaders });
 }
 
 /** What a rule asks for, as a list. */
@@ -157,13 +159,6 @@ function cutInWords(topic, usual) {
   return `${own ? "" : "the usual cut: "}${measure} from ${least.toFixed(2)}${learned}`;
 }
 
-/** What share of the right ones the cut finds, with its 95 % interval, and by what labels. */
-function recallInWords({ value, low, high, labels, sampled }) {
-  const [share, from, to] = [value, low, high].map((one) => Math.round(100 * one));
-  const by = sampled ? `by ${counted(labels)} labels of a sample` : `${counted(Math.round(value * labels))} of ${counted(labels)} accepted`;
-  return `expected recall ${share} % (${from} to ${to} %), ${by}`;
-}
-
 /** How far readers agree, with its 95 % interval. */
 function agreementInWords({ readers, hits, agreed, alpha, disputed }) {
   const { value, low, high } = alpha ?? agreed;
@@ -172,12 +167,17 @@ function agreementInWords({ readers, hits, agreed, alpha, disputed }) {
   return `${plural(readers.length, "reader")} agree on ${plural(hits, "hit")}: ${alpha ? "alpha" : "share"} ${figure} (${from} to ${to})${left}`;
 }
 
+function wordings(texts = [], kind) {
+  return texts.map((text) => element("li", {}, element("span", { class: "soft" }, `${kind} `), element("q", {}, isolated(text))));
+}
+
 /** What learning changed: hits before and after, and some that only one has. */
-function difference({ learned, changes }) {
+function difference({ learned, changes, where = {} }) {
   const some = (hits, sign) => hits.map((hit) => element(
     "li", {}, element("span", { class: sign === "+" ? "right" : "wrong" }, `${sign} `), element("q", {}, isolated(hit.text))));
   return [
-    element("h3", {}, `Learned from ${plural(learned?.labels ?? 0, "answer")}`),
+    element("h3", {}, `Learned from ${plural(learned?.labels ?? 0, "answer")}${typeof where.speaker === "string" ? ` about words of the ${where.speaker}` : ""}`),
+    element("ul", { class: "plain-list" }, ...wordings(learned?.phrases, "phrase"), ...wordings(learned?.counter_phrases, "not")),
     element("p", {}, `${plural(changes.before, "hit")} before, ${counted(changes.after)} now`),
     element("ul", { class: "plain-list" }, ...some(changes.gained, "+"), ...some(changes.lost, "−")),
   ];

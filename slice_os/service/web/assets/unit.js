@@ -26,17 +26,14 @@ export function documentsWithout() {
 }
 
 /**
- * How many documents say it, in words: "About 4 of 3,000 dialogues say this".
+ * How many documents have a hit that nobody rejected, in words: "4 of 3,000 dialogues have a hit".
  *
- * @param {number} expected the sum of the probabilities of those with a hit
- * @param {number} found how many have a hit
+ * @param {number} found
  * @param {number | null} of how many there are; null if that is not known
  * @param {boolean} complete whether there are no more hits
- * @returns {[string, string]} the number, and what they do
+ * @returns {[string, string]} the number, and what they have
  */
-export function sayThis(expected, found, of, complete = true) {
-  const number = Math.round(expected);
-  const some = number ? `${complete ? "About" : "At least"} ${counted(number)}` : found ? "Hardly any" : "None";
-  const them = of === null ? documentWord(number !== 1) : `of ${documents(of)}`;
-  return [`${some} ${them}`, number === 1 ? "says this" : "say this"];
+export function haveHits(found, of, complete = true) {
+  const some = `${complete ? "" : "At least "}${found ? counted(found) : "None"}`;
+  return [of === null ? `${some} ${documentWord(found !== 1)}` : `${some} of ${documents(of)}`, found === 1 ? "has a hit" : "have a hit"];
 }
