@@ -5,6 +5,7 @@ Few labels must not undo what is known: each number has a prior, where it stays 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import date
 from functools import lru_cache
@@ -43,6 +44,8 @@ EDGE = 1e-9
 _GRID = np.arange(0.3, 0.9501, 0.005)
 _NEWTON_STEPS = 25
 _PASSAGES_KEPT = 64
+# sentencex takes some short words for abbreviations, as in "with me. Hey".
+_STOP = re.compile(r"\b[a-z]{2,}[.?!]\s+(?=[A-Z])")
 
 
 def learn(
@@ -188,7 +191,8 @@ def sentence_of(label: Label) -> str:
     if label.context is not None:
         text, begin = label.context.text, label.start - label.context.start
         end += begin
-    edges = pairwise([0, *sentence_ends(text)])
+    stops = (stop.end() for stop in _STOP.finditer(text))
+    edges = pairwise(sorted({0, *sentence_ends(text), *stops}))
     first, last = max(edges, key=lambda one: min(one[1], end) - max(one[0], begin))
     return " ".join((text[first:last] if label.context else text).split())
 

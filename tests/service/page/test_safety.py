@@ -163,7 +163,7 @@ def test_without_a_key_it_says_that_one_is_needed(open_page: OpenPage) -> None:
 def test_missing_filters_are_said_and_asked_for_again(open_page: OpenPage) -> None:
     fields = "**/fields?limit=*"
     page = open_page(before=lambda page: page.route(fields, failing(500, "no disk")))
-    expect(page.locator("#facets")).to_contain_text("The values of fields are missing: No disk.")
+    expect(page.locator("#facets")).to_contain_text("The values of fields are missing: no disk.")
     page.unroute(fields)
     with page.expect_request(fields) as one:
         page.locator("#facets").get_by_role("button", name="Try again").click()
