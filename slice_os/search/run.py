@@ -37,7 +37,7 @@ from slice_os.stores.candidates import (
     best_columns,
 )
 from slice_os.stores.protocol import FusingStore, ScoringStore, Store
-from slice_os.threads import checkpoint
+from slice_os.threads import checkpoint, one_blas_thread
 
 # Where hits can be lost, so many times more passages than hits are searched for.
 _MORE = 4
@@ -236,6 +236,7 @@ def _reaches(passage: StoredPassage, query: Query, row: int, threshold: float) -
     return any(True for _ in scorer.best_spans(row, threshold))
 
 
+@one_blas_thread()
 def hits_in(best: BestPassages, query: Query, options: SearchOptions) -> FoundHits:
     """The hits in passages that a store scored itself."""
     fusion = linear_fusion(options.fusion)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from slice_os.arrays import FloatArray, IntArray
 
@@ -91,13 +90,13 @@ def span_cosines(products: FloatArray, layout: SpanLayout, norms: FloatArray) ->
     """
     sums = np.zeros(len(products) + 1, dtype=np.float64)
     np.cumsum(products, out=sums[1:])
-    padding = np.zeros(norms.shape[1] - 1)
-    ends = sliding_window_view(np.concatenate([sums[layout.last], padding]), norms.shape[1])
+    padded = np.concatenate([sums[layout.last], np.zeros(norms.shape[1] - 1)])
+    ends = np.ndarray(norms.shape, padded.dtype, padded, strides=2 * padded.strides)
     cosines = np.empty(norms.shape, dtype=np.float32)
     np.subtract(ends, sums[layout.first][:, None], out=cosines, casting="same_kind")
     with np.errstate(divide="ignore", invalid="ignore"):
         np.divide(cosines, norms, out=cosines)
-    np.clip(cosines, -1, 1, out=cosines)
+    np.minimum(np.maximum(cosines, -1, out=cosines), 1, out=cosines)
     np.copyto(cosines, -np.inf, where=(norms == 0) | np.isinf(norms))
     return cosines
 

@@ -138,14 +138,17 @@ class Sentence:
         names, gaps, size = self._names, self._gaps, len(self._names)
         found = [at in (0, size) for at in range(size + 1)]
         for at in range(1, size):
-            strong = bool(_STRONG.search(gaps[at])) and names[at - 1] not in OPEN
-            found[at] = strong or self._stopped(at) or self._numbers[at] != self._numbers[at - 1]
+            found[at] = self._numbers[at] != self._numbers[at - 1]
+            if gaps[at] != " ":  # most are, and searches take long
+                strong = bool(_STRONG.search(gaps[at])) and names[at - 1] not in OPEN
+                found[at] |= strong or self._stopped(at)
         for at in range(size - 1):
-            if self._bracketed_number(at):
+            closes = gaps[at + 1].startswith((".", ")"))
+            if closes and self._bracketed_number(at):
                 found[at] = found[at + 1] = True
                 if at and names[at - 1] in COORDINATORS:
                     found[at - 1] = True
-            elif gaps[at + 1].startswith((".", ")")) and _ITEM.fullmatch(names[at]):
+            elif closes and _ITEM.fullmatch(names[at]):
                 found[at + 1] |= found[at] or "." in gaps[at]
             elif (
                 "." in names[at]
@@ -191,7 +194,8 @@ class Sentence:
                 starts[at + 1] |= names[at] in COORDINATORS
                 said, near, depth, part = False, False, 0, at
                 continue
-            depth = max(0, depth + self._gaps[at].count("(") - self._gaps[at].count(")"))
+            if (gap := self._gaps[at]) != " ":
+                depth = max(0, depth + gap.count("(") - gap.count(")"))
             said = said or verb[at - 1]
             near = (near or verb[at - 1] or names[at - 1] in _BE) and names[at - 1] != "that"
             if depth:
