@@ -232,6 +232,7 @@ class TestSearching:
                     "turn",
                     "span",
                     "count",
+                    "label",
                     "passage",
                 ]
                 text = corpus.text(hit["doc_id"])

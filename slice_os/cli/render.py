@@ -103,10 +103,9 @@ def in_context(
         inner, outer = (min(max(edge, begin), stop) for edge in (first, last))
         marked = text[inner:outer]
         if marked and _has_colours():
-            colour = "red" if struck else "green"
-            marked = click.style(
-                marked, fg=colour, bold=True, underline=not struck, strikethrough=struck
-            )
+            # A style that is False would send the code that ends it.
+            style = {"fg": "red", "strikethrough": True} if struck else {"fg": "green"}
+            marked = click.style(marked, bold=True, underline=not struck or None, **style)
         lines.append(f"{INDENT}{text[begin:inner]}{marked}{text[outer:stop]}")
     return lines
 

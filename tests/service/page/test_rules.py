@@ -47,7 +47,7 @@ def test_a_rule_is_made_without_toml_and_edited_again(
     expect(card).to_contain_text("stolen, said by customer, within 3 sentences before leaves")
     kept = asked(page_server, "topics/Leaves%20and%20stays%20safe")
     assert kept["none"] == [{**wanted, "speaker": "customer"}]
-    expect(card.locator(".total")).to_have_text("4 of 7 dialogues")
+    expect(card.locator(".total")).to_have_text("4 of 7 dialogues match")
 
     card.get_by_role("button", name="Show matches").click()
     expect(page.locator("#matches-total")).to_have_text("4 matches")
