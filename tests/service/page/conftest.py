@@ -17,7 +17,8 @@ sync_api = pytest.importorskip("playwright.sync_api")
 
 # A busy machine must not fail a test.
 PATIENCE = 60_000
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+# The first is the same engine without windows, which saves a quarter of the processor time.
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
