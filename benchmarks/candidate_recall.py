@@ -23,8 +23,8 @@ import corpora
 from server_search import FUSIONS, TOP, Searcher, passages
 
 from slice_os import Corpus, SpanEncoder
-from slice_os.stores.opensearch.search import server_flows
-from slice_os.stores.opensearch.search.scripted import Proposals
+from slice_os.stores.cluster.search import server_flows
+from slice_os.stores.cluster.search.scripted import Proposals
 
 RESULTS = Path(__file__).parent / "results" / "candidate_recall.jsonl"
 scored: list[int] = []

@@ -21,8 +21,8 @@ from slice_os import Corpus, IndexOptions, LocalStore, SpanEncoder
 from slice_os.search.run import make_query
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.candidates import StoredPassage
-from slice_os.stores.opensearch.loading import copies
-from slice_os.stores.opensearch.server.connection import IndexHandle
+from slice_os.stores.cluster.loading import copies
+from slice_os.stores.cluster.server.connection import IndexHandle
 from slice_os.text.documents import Document
 
 BATCH = 500

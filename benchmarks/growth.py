@@ -29,9 +29,9 @@ from timing import percentiles, timed
 from slice_os import Corpus, IndexOptions, LocalStore, SpanEncoder
 from slice_os.search.run import make_query
 from slice_os.spans.passages import DocumentPart
-from slice_os.stores.opensearch.loading import copies
-from slice_os.stores.opensearch.search.scripted import NATIVE, PAINLESS
-from slice_os.stores.opensearch.store import OpenSearchStore
+from slice_os.stores.cluster.loading import copies
+from slice_os.stores.cluster.search.scripted import NATIVE, PAINLESS
+from slice_os.stores.cluster.store import OpenSearchStore
 
 HERE = Path(__file__).parent
 WARM_UP = 3

@@ -23,8 +23,8 @@ from hit_borders import CONTRACT_PHRASES, DIALOGUE_PHRASES
 
 from slice_os.corpus import Corpus
 from slice_os.search.hit_builder import HitBuilder
-from slice_os.stores.opensearch.search import searches
-from slice_os.stores.opensearch.search.server_flows import ServerFlows
+from slice_os.stores.cluster.search import searches
+from slice_os.stores.cluster.search.server_flows import ServerFlows
 
 PHRASES = (*DIALOGUE_PHRASES, *CONTRACT_PHRASES)
 

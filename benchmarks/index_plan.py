@@ -3,7 +3,7 @@
     python benchmarks/index_plan.py --url http://127.0.0.1:9200 --data ../shared/data
 
 Loads three corpora into a node on this machine, with the default index options: dialogues, from
-which `stores/opensearch/versions/planning.py` has its figures, contracts and a novel. Each is
+which `stores/cluster/versions/planning.py` has its figures, contracts and a novel. Each is
 merged to one segment. Prints JSON, what was found beside what the plan says, and saves it to
 benchmarks/results/. Live heap comes from the node's own JDK (jcmd), every ten seconds. Seconds are
 those of processors, the node's and our own, so that other work beside it does not count.
@@ -34,8 +34,8 @@ from timing import cpu_seconds
 
 from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
-from slice_os.stores.opensearch.loading import loading
-from slice_os.stores.opensearch.schema.settings import IndexOptions
+from slice_os.stores.cluster.loading import loading
+from slice_os.stores.cluster.schema.settings import IndexOptions
 
 HEAP_SECONDS = 10.0
 DIALOGUES, CONTRACTS = 1_000, 15

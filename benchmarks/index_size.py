@@ -28,12 +28,12 @@ from timing import cpu_seconds
 
 from slice_os.corpus import Corpus
 from slice_os.hits.hit import Hits
-from slice_os.stores.opensearch.loading import loading
-from slice_os.stores.opensearch.loading.copies import drop_copies
-from slice_os.stores.opensearch.schema.settings import IndexOptions
-from slice_os.stores.opensearch.search import scripted, server_flows
-from slice_os.stores.opensearch.search.listing import require_index
-from slice_os.stores.opensearch.server.connection import IndexHandle
+from slice_os.stores.cluster.loading import loading
+from slice_os.stores.cluster.loading.copies import drop_copies
+from slice_os.stores.cluster.schema.settings import IndexOptions
+from slice_os.stores.cluster.search import scripted, server_flows
+from slice_os.stores.cluster.search.listing import require_index
+from slice_os.stores.cluster.server.connection import IndexHandle
 
 RESULTS = Path(__file__).parent / "results"
 FORMS = (("grid:1,6", 192), ("grid:1,6", 96), ("grid:4", 192), ("grid:4", 96))

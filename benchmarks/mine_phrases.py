@@ -18,8 +18,8 @@ import corpora
 
 from slice_os import Corpus, SpanEncoder
 from slice_os.search.run import make_query
-from slice_os.stores.opensearch.search.scripted import NATIVE, PAINLESS
-from slice_os.stores.opensearch.store import OpenSearchStore
+from slice_os.stores.cluster.search.scripted import NATIVE, PAINLESS
+from slice_os.stores.cluster.store import OpenSearchStore
 
 RESULTS = Path(__file__).parent / "results" / "mine_phrases.json"
 

@@ -17,10 +17,10 @@ from pathlib import Path
 
 from slice_os.corpus import Corpus
 from slice_os.search.run import make_query
-from slice_os.stores.opensearch.schema.indices import force_merge
-from slice_os.stores.opensearch.search import searches
-from slice_os.stores.opensearch.search.listing import hits as all_hits
-from slice_os.stores.opensearch.store import OpenSearchStore
+from slice_os.stores.cluster.schema.indices import force_merge
+from slice_os.stores.cluster.search import searches
+from slice_os.stores.cluster.search.listing import hits as all_hits
+from slice_os.stores.cluster.store import OpenSearchStore
 
 DEMO = Path(__file__).parents[1] / "demo"
 THRESHOLDS = (0.6, 0.7, 0.8)

@@ -28,10 +28,10 @@ from timing import percentiles, timed
 from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.hits.hit import Hits
-from slice_os.stores.opensearch.schema.indices import force_merge
-from slice_os.stores.opensearch.schema.settings import IndexOptions
-from slice_os.stores.opensearch.search.listing import require_index
-from slice_os.stores.opensearch.server.connection import IndexHandle
+from slice_os.stores.cluster.schema.indices import force_merge
+from slice_os.stores.cluster.schema.settings import IndexOptions
+from slice_os.stores.cluster.search.listing import require_index
+from slice_os.stores.cluster.server.connection import IndexHandle
 from slice_os.stores.registry import store_exists
 
 LEASE_SECONDS = 70

@@ -36,9 +36,9 @@ from urllib3.response import HTTPResponse
 
 from slice_os import Corpus, Hits, SpanEncoder
 from slice_os.search.run import make_query
-from slice_os.stores.opensearch.search import searches
-from slice_os.stores.opensearch.search.scripted import NATIVE, PAINLESS
-from slice_os.stores.opensearch.store import OpenSearchStore
+from slice_os.stores.cluster.search import searches
+from slice_os.stores.cluster.search.scripted import NATIVE, PAINLESS
+from slice_os.stores.cluster.store import OpenSearchStore
 
 RESULTS = Path(__file__).parent / "results"
 TOP = 10

@@ -24,8 +24,8 @@ from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.search.run import make_query
 from slice_os.spans.passages import EncodedPassage, quantise
 from slice_os.stores.candidates import StoredPassage
+from slice_os.stores.cluster.schema.span_policy import SpanPolicy, span_vectors
 from slice_os.stores.local import LocalStore
-from slice_os.stores.opensearch.schema.span_policy import SpanPolicy, span_vectors
 
 RESULTS = Path(__file__).parent / "results"
 POLICIES = (

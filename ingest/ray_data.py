@@ -34,12 +34,12 @@ from slice_os.ingest.readers import BadRecord, ReadOptions
 from slice_os.ingest.readers.reader import bad_record
 from slice_os.ingest.readers.records import document_of
 from slice_os.spans.passages import DEFAULT_MAX_PIECES, DocumentPart, EncodedPassage
-from slice_os.stores.opensearch.loading.loading import loading
-from slice_os.stores.opensearch.loading.writer import writing_in_load
-from slice_os.stores.opensearch.schema.settings import IndexOptions
-from slice_os.stores.opensearch.server.answers import retrying
-from slice_os.stores.opensearch.server.connection import IndexHandle
-from slice_os.stores.opensearch.store import OpenSearchBackend, OpenSearchStore
+from slice_os.stores.cluster.loading.loading import loading
+from slice_os.stores.cluster.loading.writer import writing_in_load
+from slice_os.stores.cluster.schema.settings import IndexOptions
+from slice_os.stores.cluster.server.answers import retrying
+from slice_os.stores.cluster.server.connection import IndexHandle
+from slice_os.stores.cluster.store import OpenSearchBackend, OpenSearchStore
 from slice_os.stores.protocol import NewStore, Rejection, Store, StoredDocument
 from slice_os.stores.registry import create_store, find_backend, open_store, store_exists
 from slice_os.text.documents import Document, Segment

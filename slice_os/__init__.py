@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from slice_os.hits.hit import Context, Hit, Hits
     from slice_os.query.options import HitOptions, MineOptions, SearchOptions
     from slice_os.search.scan import scan
+    from slice_os.stores.cluster.schema.settings import IndexOptions
+    from slice_os.stores.cluster.store import OpenSearchStore
     from slice_os.stores.local import LocalStore
-    from slice_os.stores.opensearch.schema.settings import IndexOptions
-    from slice_os.stores.opensearch.store import OpenSearchStore
     from slice_os.text.documents import Document, Segment
     from slice_os.verifier.claims import Claim, Verdict, Verifier
     from slice_os.verifier.cross_encoder import CrossEncoderVerifier
@@ -60,8 +60,8 @@ _HOMES = {
     "query.options": ["HitOptions", "MineOptions", "SearchOptions"],
     "search.scan": ["scan"],
     "stores.local": ["LocalStore"],
-    "stores.opensearch.schema.settings": ["IndexOptions"],
-    "stores.opensearch.store": ["OpenSearchStore"],
+    "stores.cluster.schema.settings": ["IndexOptions"],
+    "stores.cluster.store": ["OpenSearchStore"],
     "text.documents": ["Document", "Segment"],
     "verifier.claims": ["Claim", "Verdict", "Verifier"],
     "verifier.cross_encoder": ["CrossEncoderVerifier"],

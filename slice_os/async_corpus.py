@@ -29,11 +29,11 @@ from slice_os.query.options import (
 from slice_os.query.query import Query
 from slice_os.search.refinement import Refinement, arranged, prepare
 from slice_os.search.run import FoundHits, all_hits, best_hits, fused, hits_in, passage_requests
+from slice_os.stores.cluster.search.exchange import AsyncDriver
+from slice_os.stores.cluster.search.flows import require
+from slice_os.stores.cluster.search.server_flows import ServerFlows
+from slice_os.stores.cluster.server.connection import parse_location
 from slice_os.stores.current import Asking
-from slice_os.stores.opensearch.search.exchange import AsyncDriver
-from slice_os.stores.opensearch.search.flows import require
-from slice_os.stores.opensearch.search.server_flows import ServerFlows
-from slice_os.stores.opensearch.server.connection import parse_location
 from slice_os.stores.registry import find_backend
 from slice_os.verifier.claims import Verifier
 

@@ -46,8 +46,8 @@ from slice_os.search.refinement import Refinement, arranged, prepare, refinement
 from slice_os.search.run import make_query, mine, search, without_terms
 from slice_os.spans.passages import DEFAULT_MAX_PIECES
 from slice_os.stores.candidates import StoredPassage
+from slice_os.stores.cluster.schema.settings import IndexOptions
 from slice_os.stores.current import Current
-from slice_os.stores.opensearch.schema.settings import IndexOptions
 from slice_os.stores.protocol import (
     DocumentEntry,
     FieldValue,

@@ -15,9 +15,9 @@ from slice_os.encoder.integers import saturates
 from slice_os.encoder.model_folder import made_by, model_folder, read_card
 from slice_os.encoder.span_encoder import PieceRange, SpanEncoder
 from slice_os.errors import SliceError, StoreError, UnavailableError
-from slice_os.stores.opensearch.search.scripted import PLUGIN
-from slice_os.stores.opensearch.server.connection import IndexHandle
-from slice_os.stores.opensearch.store import OpenSearchBackend
+from slice_os.stores.cluster.search.scripted import PLUGIN
+from slice_os.stores.cluster.server.connection import IndexHandle
+from slice_os.stores.cluster.store import OpenSearchBackend
 from slice_os.stores.registry import find_backend, open_store
 from slice_os.threads import usable_cores
 

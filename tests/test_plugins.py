@@ -15,7 +15,7 @@ import pytest
 
 from slice_os import Corpus, Document, InputError, SpanEncoder
 from slice_os.errors import PluginError
-from slice_os.stores.opensearch.store import OpenSearchBackend
+from slice_os.stores.cluster.store import OpenSearchBackend
 from slice_os.stores.protocol import NewStore
 from slice_os.stores.registry import create_store, find_backend, open_store, store_exists
 from tests.store_contract import StoreConformance

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from slice_os.arrays import FloatArray
     from slice_os.encoder.model_folder import ModelCard
     from slice_os.query.filters import Condition
-    from slice_os.stores.opensearch.versions.manage import IndexVersion
+    from slice_os.stores.cluster.versions.manage import IndexVersion
 
 
 @click.group(cls=CommandGroup)
@@ -38,7 +38,7 @@ def index() -> None:
 @store_option
 def info(store: str) -> None:
     """Describe every version: contents, options and state."""
-    from slice_os.stores.opensearch.versions.manage import versions
+    from slice_os.stores.cluster.versions.manage import versions
 
     alias = connect(store)
     there = versions(alias)
@@ -52,7 +52,7 @@ def info(store: str) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def delete(version: str | None, store: str, yes: bool) -> None:
     """Delete VERSION, or all versions with the alias and the template."""
-    from slice_os.stores.opensearch.versions import manage
+    from slice_os.stores.cluster.versions import manage
 
     alias = connect(store)
     there = manage.versions(alias)
@@ -76,9 +76,9 @@ def reindex(store: str, index_choices: dict[str, Any], model: str | None, swap: 
     Options that are not given keep their values. Searches use the old version until the swap, and
     nobody else can write while this runs. An interrupted run starts over.
     """
-    from slice_os.stores.opensearch.search.listing import require_index
-    from slice_os.stores.opensearch.versions import manage
-    from slice_os.stores.opensearch.versions.reindexing import reindex as make
+    from slice_os.stores.cluster.search.listing import require_index
+    from slice_os.stores.cluster.versions import manage
+    from slice_os.stores.cluster.versions.reindexing import reindex as make
 
     alias = connect(store)
     source = require_index(alias)
@@ -107,7 +107,7 @@ def swap(version: str | None, store: str, delete_old: bool) -> None:
 
     Refused if the old version was written to after the new one was made from it.
     """
-    from slice_os.stores.opensearch.versions import manage
+    from slice_os.stores.cluster.versions import manage
 
     alias = connect(store)
     chosen, before = manage.swap(alias, version)
@@ -150,8 +150,8 @@ def query(
     """
     from slice_os.corpus import Corpus
     from slice_os.search.run import make_query
-    from slice_os.stores.opensearch.search.query_export import export_query, search_lines
-    from slice_os.stores.opensearch.store import OpenSearchStore
+    from slice_os.stores.cluster.search.query_export import export_query, search_lines
+    from slice_os.stores.cluster.store import OpenSearchStore
 
     alias = connect(store)
     remote = OpenSearchStore(alias.client, alias.name, alias.location)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from slice_os.ingest.pipeline import Enrich, IngestSummary
     from slice_os.ingest.readers import ReadOptions
-    from slice_os.stores.opensearch.schema.settings import IndexOptions
+    from slice_os.stores.cluster.schema.settings import IndexOptions
 
 
 @click.command(epilog=FORMATS_HELP)
@@ -130,7 +130,7 @@ def ingest(
             **run,
         )
     if force_merge:
-        from slice_os.stores.opensearch.schema.indices import force_merge as merge_segments
+        from slice_os.stores.cluster.schema.indices import force_merge as merge_segments
 
         click.echo("merging …", err=True)
         merge_segments(connect(store))
@@ -159,7 +159,7 @@ def summary_line(summary: IngestSummary) -> str:
 
 def _index_options(store: str, wanted: dict[str, Any], force_merge: bool) -> IndexOptions | None:
     """Options for a new index; refused for a local store and for an index that has others."""
-    from slice_os.stores.opensearch.store import OpenSearchBackend
+    from slice_os.stores.cluster.store import OpenSearchBackend
     from slice_os.stores.registry import find_backend
 
     names = ["force-merge"] * force_merge + [name.replace("fields", "field") for name in wanted]
@@ -167,8 +167,8 @@ def _index_options(store: str, wanted: dict[str, Any], force_merge: bool) -> Ind
         return None
     if not isinstance(find_backend(store), OpenSearchBackend):
         raise click.UsageError(f"--{names[0]}: only for a store in OpenSearch, not for a folder")
-    from slice_os.stores.opensearch.schema.settings import IndexOptions
-    from slice_os.stores.opensearch.versions.manage import check_options
+    from slice_os.stores.cluster.schema.settings import IndexOptions
+    from slice_os.stores.cluster.versions.manage import check_options
 
     check_options(connect(store), wanted)
     return IndexOptions(**wanted)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from slice_os.corpus import Corpus
     from slice_os.encoder.span_encoder import SpanEncoder
     from slice_os.query.filters import Condition
-    from slice_os.stores.opensearch.server.connection import IndexHandle
+    from slice_os.stores.cluster.server.connection import IndexHandle
     from slice_os.verifier.claims import Verifier
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -191,8 +191,8 @@ _FILTER = re.compile(
 
 def connect(store: str) -> IndexHandle:
     """The index of a store in OpenSearch; a store of another kind is a usage error."""
-    from slice_os.stores.opensearch.server.connection import IndexHandle
-    from slice_os.stores.opensearch.store import OpenSearchBackend
+    from slice_os.stores.cluster.server.connection import IndexHandle
+    from slice_os.stores.cluster.store import OpenSearchBackend
     from slice_os.stores.registry import find_backend
 
     if not isinstance(find_backend(store), OpenSearchBackend):
@@ -281,7 +281,7 @@ encoder_options = as_one(
 
 def _chosen_index(fields: tuple[str, ...], **options: Any) -> dict[str, Any]:
     """The index options that were given, as arguments of `IndexOptions`, which checks them."""
-    from slice_os.stores.opensearch.schema.settings import IndexOptions
+    from slice_os.stores.cluster.schema.settings import IndexOptions
 
     chosen = {name: value for name, value in options.items() if value is not None}
     for text in fields:

@@ -180,10 +180,10 @@ def _check_folder(store: str, folder: Path, repair: bool) -> int:
 
 
 def _check_index(store: str, repair: bool) -> int:
-    from slice_os.stores.opensearch.loading.loading import find_faults, leased
-    from slice_os.stores.opensearch.loading.loading import repair as delete_surplus
-    from slice_os.stores.opensearch.search.listing import require_index
-    from slice_os.stores.opensearch.versions import manage
+    from slice_os.stores.cluster.loading.loading import find_faults, leased
+    from slice_os.stores.cluster.loading.loading import repair as delete_surplus
+    from slice_os.stores.cluster.search.listing import require_index
+    from slice_os.stores.cluster.versions import manage
 
     named = connect(store)
     found = named.named(require_index(named).name)

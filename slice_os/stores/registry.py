@@ -21,8 +21,8 @@ GROUP = "slice_os.stores"
 # By the scheme of their addresses.
 STORES = {
     "": "slice_os.stores.local.store:BACKEND",
-    "http": "slice_os.stores.opensearch.store:BACKEND",
-    "https": "slice_os.stores.opensearch.store:BACKEND",
+    "http": "slice_os.stores.cluster.store:BACKEND",
+    "https": "slice_os.stores.cluster.store:BACKEND",
 }
 
 

@@ -16,8 +16,8 @@ import pytest
 from filelock import FileLock
 from opensearchpy import OpenSearch
 
-from slice_os.stores.opensearch.loading import bulk, lease
-from slice_os.stores.opensearch.loading import writer as writing
+from slice_os.stores.cluster.loading import bulk, lease
+from slice_os.stores.cluster.loading import writer as writing
 
 from .node import Cluster, Node
 from .runtime import Runtime, RuntimeMissingError, find_plugin, find_runtime

@@ -16,20 +16,20 @@ from opensearchpy import OpenSearch, helpers
 
 from slice_os import Document
 from slice_os.cli import main
-from slice_os.stores.opensearch.loading.copies import released
-from slice_os.stores.opensearch.loading.lease import index_of_leases
-from slice_os.stores.opensearch.loading.loading import find_faults
-from slice_os.stores.opensearch.schema.records import passage_key
-from slice_os.stores.opensearch.schema.settings import META
-from slice_os.stores.opensearch.server.connection import IndexHandle
+from slice_os.stores.cluster.loading.copies import released
+from slice_os.stores.cluster.loading.lease import index_of_leases
+from slice_os.stores.cluster.loading.loading import find_faults
+from slice_os.stores.cluster.schema.records import passage_key
+from slice_os.stores.cluster.schema.settings import META
+from slice_os.stores.cluster.server.connection import IndexHandle
 
 DEMO = Path(__file__).parents[2] / "demo"
 
 # Small requests, so that few documents make many of them; a killed process soon counts as ended.
 SMALL_REQUESTS = """
-from slice_os.stores.opensearch.loading import bulk
-from slice_os.stores.opensearch.loading import lease
-from slice_os.stores.opensearch.loading import writer
+from slice_os.stores.cluster.loading import bulk
+from slice_os.stores.cluster.loading import lease
+from slice_os.stores.cluster.loading import writer
 bulk.CHUNK_ACTIONS, writer.LOOKUP_DOCUMENTS = 10, 4
 lease.BEAT_SECONDS, lease.SILENCE_SECONDS = 0.2, 2.0
 from slice_os.cli import main

@@ -13,7 +13,7 @@ import pytest
 
 from slice_os import AsyncCorpus, Corpus, EncoderMismatchError, InputError, SpanEncoder, StoreError
 from slice_os.query.options import NUM_CANDIDATES
-from slice_os.stores.opensearch.search import searches
+from slice_os.stores.cluster.search import searches
 
 from .texts import index_of
 

@@ -19,7 +19,7 @@ import pytest
 from opensearchpy import OpenSearch, OpenSearchException
 
 from slice_os import Corpus, SliceError, SpanEncoder, StoreError
-from slice_os.stores.opensearch.server.connection import (
+from slice_os.stores.cluster.server.connection import (
     Connection,
     _warn_of_plain_http,
     parse_location,

@@ -16,10 +16,10 @@ from opensearchpy import OpenSearch
 
 from slice_os import StoreError
 from slice_os.errors import UnavailableError
-from slice_os.stores.opensearch.loading import bulk
-from slice_os.stores.opensearch.loading.bulk import BulkSender, Outcome, delete_action, index_action
-from slice_os.stores.opensearch.server.answers import LONGEST_PAUSE_SECONDS, pauses, retrying
-from slice_os.stores.opensearch.server.connection import IndexHandle
+from slice_os.stores.cluster.loading import bulk
+from slice_os.stores.cluster.loading.bulk import BulkSender, Outcome, delete_action, index_action
+from slice_os.stores.cluster.server.answers import LONGEST_PAUSE_SECONDS, pauses, retrying
+from slice_os.stores.cluster.server.connection import IndexHandle
 
 from .double import Double, serving
 

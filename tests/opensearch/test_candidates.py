@@ -20,7 +20,7 @@ from slice_os import (
     SpanEncoder,
     StoreError,
 )
-from slice_os.stores.opensearch.search import searches
+from slice_os.stores.cluster.search import searches
 
 from .texts import dialogues, index_of
 

@@ -11,7 +11,7 @@ from slice_os import StoreError
 from slice_os.query.query import Phrases, Query
 from slice_os.spans.choice import PassageScorer
 from slice_os.spans.passages import EncodedPassage
-from slice_os.stores.opensearch.schema.records import pack, stored_form, unpack
+from slice_os.stores.cluster.schema.records import pack, stored_form, unpack
 
 DIMENSION = 32
 LONGEST = 20

@@ -9,7 +9,7 @@ import pytest
 from opensearchpy import OpenSearch, helpers
 
 from slice_os import Corpus, IndexOptions, SpanEncoder
-from slice_os.stores.opensearch.loading import copies
+from slice_os.stores.cluster.loading import copies
 
 from .node import Cluster
 from .support import concrete

@@ -10,8 +10,8 @@ from opensearchpy import exceptions
 
 from slice_os import StoreError
 from slice_os.errors import UnavailableError
-from slice_os.stores.opensearch.search.exchange import AsyncDriver, Call, Driver, Flow, Request
-from slice_os.stores.opensearch.server.answers import complete, explain
+from slice_os.stores.cluster.search.exchange import AsyncDriver, Call, Driver, Flow, Request
+from slice_os.stores.cluster.server.answers import complete, explain
 
 WHOLE = {"total": 2, "successful": 2, "failed": 0}
 PART = {"total": 2, "failed": 1, "failures": [{"reason": {"reason": "node is gone"}}]}

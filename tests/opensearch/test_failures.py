@@ -15,12 +15,12 @@ from opensearchpy import OpenSearch, exceptions
 from slice_os import Corpus, Document, SpanEncoder, StoreError
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.pipeline import IngestSummary
-from slice_os.stores.opensearch.loading.bulk import BulkSender, Outcome, index_action
-from slice_os.stores.opensearch.loading.loading import find_faults
-from slice_os.stores.opensearch.loading.writer import OpenSearchWriter
-from slice_os.stores.opensearch.schema.settings import IndexOptions
-from slice_os.stores.opensearch.server.connection import IndexHandle
-from slice_os.stores.opensearch.store import OpenSearchStore
+from slice_os.stores.cluster.loading.bulk import BulkSender, Outcome, index_action
+from slice_os.stores.cluster.loading.loading import find_faults
+from slice_os.stores.cluster.loading.writer import OpenSearchWriter
+from slice_os.stores.cluster.schema.settings import IndexOptions
+from slice_os.stores.cluster.server.connection import IndexHandle
+from slice_os.stores.cluster.store import OpenSearchStore
 
 from .node import Node
 from .support import (

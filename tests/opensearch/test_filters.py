@@ -20,8 +20,8 @@ from opensearchpy import OpenSearch
 from slice_os import AsyncCorpus, Corpus, Document, IndexOptions, InputError, SpanEncoder
 from slice_os.query.filters import parse_where
 from slice_os.query.query import Phrases, Query
-from slice_os.stores.opensearch.search import metadata
-from slice_os.stores.opensearch.store import OpenSearchStore
+from slice_os.stores.cluster.search import metadata
+from slice_os.stores.cluster.store import OpenSearchStore
 from slice_os.stores.protocol import Store
 
 from .support import call_cli

@@ -12,8 +12,8 @@ import pytest
 from opensearchpy import exceptions
 
 from slice_os import StoreError
-from slice_os.stores.opensearch.search import exchange, flows
-from slice_os.stores.opensearch.search.exchange import (
+from slice_os.stores.cluster.search import exchange, flows
+from slice_os.stores.cluster.search.exchange import (
     AsyncDriver,
     Call,
     Compute,
@@ -21,7 +21,7 @@ from slice_os.stores.opensearch.search.exchange import (
     Emit,
     Stream,
 )
-from slice_os.stores.opensearch.server.answers import NotFoundError
+from slice_os.stores.cluster.server.answers import NotFoundError
 
 PAGES = [[{"_id": "a", "sort": [1]}], [{"_id": "b", "sort": [2]}]]
 GONE = exceptions.ConnectionError("N/A", "gone", Exception())

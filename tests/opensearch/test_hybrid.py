@@ -18,7 +18,7 @@ from slice_os.query.filters import parse_where
 from slice_os.query.fusion import BM25_WEIGHT
 from slice_os.query.options import NUM_CANDIDATES, SearchOptions
 from slice_os.search.run import best_hits, make_query
-from slice_os.stores.opensearch.search import hybrid
+from slice_os.stores.cluster.search import hybrid
 
 from .texts import index_of
 

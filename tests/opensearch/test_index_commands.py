@@ -15,9 +15,9 @@ from slice_os import AsyncCorpus, Corpus, Document, SpanEncoder, StoreError
 from slice_os.service.services import Encoders, ServedStores
 from slice_os.service.settings import ServiceSettings
 from slice_os.stores import current
-from slice_os.stores.opensearch.schema.records import passage_key
-from slice_os.stores.opensearch.server.connection import IndexHandle
-from slice_os.stores.opensearch.versions.reindexing import reindex
+from slice_os.stores.cluster.schema.records import passage_key
+from slice_os.stores.cluster.server.connection import IndexHandle
+from slice_os.stores.cluster.versions.reindexing import reindex
 
 from ..command_line import Run
 from .texts import dialogues, index_of, write_dialogues

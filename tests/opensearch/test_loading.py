@@ -12,10 +12,10 @@ from opensearchpy import OpenSearch
 from slice_os import Corpus, Document, Hit, Hits, InputError, SpanEncoder, StoreError
 from slice_os.ingest import passages as cutting
 from slice_os.ingest.passages import encode_documents
-from slice_os.stores.opensearch.loading import bulk
-from slice_os.stores.opensearch.loading import writer as writing
-from slice_os.stores.opensearch.loading.loading import find_faults
-from slice_os.stores.opensearch.server.connection import IndexHandle
+from slice_os.stores.cluster.loading import bulk
+from slice_os.stores.cluster.loading import writer as writing
+from slice_os.stores.cluster.loading.loading import find_faults
+from slice_os.stores.cluster.server.connection import IndexHandle
 from slice_os.text.documents import field_text
 
 from .support import (

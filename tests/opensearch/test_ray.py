@@ -56,7 +56,7 @@ def test_a_load_with_killed_workers_equals_one_process_and_excludes_others(
         """The process of one task is killed, with requests under way."""
 
         def write(self, blocks: Any, ctx: Any) -> Any:
-            from slice_os.stores.opensearch.loading import bulk, writer
+            from slice_os.stores.cluster.loading import bulk, writer
 
             bulk.CHUNK_ACTIONS, writer.LOOKUP_DOCUMENTS = 5, 2
             whole = writer.OpenSearchWriter.write

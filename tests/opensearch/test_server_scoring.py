@@ -15,13 +15,13 @@ from slice_os import Corpus, Document, Hits, IndexOptions, OpenSearchStore, Span
 from slice_os.query.query import Phrases, Query
 from slice_os.spans.choice import PassageScorer
 from slice_os.spans.passages import DocumentPart, EncodedPassage
-from slice_os.stores.opensearch.schema.records import passage_key, stored_form
-from slice_os.stores.opensearch.search import (
+from slice_os.stores.cluster.schema.records import passage_key, stored_form
+from slice_os.stores.cluster.search import (
     scripted,
     searches,
     server_flows,
 )
-from slice_os.stores.opensearch.search.scripted import ScriptEngine
+from slice_os.stores.cluster.search.scripted import ScriptEngine
 from slice_os.text.documents import Extent, Segment
 
 from .node import Node

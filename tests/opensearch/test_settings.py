@@ -9,8 +9,8 @@ import pytest
 from opensearchpy import OpenSearch
 
 from slice_os import Corpus, EncoderMismatchError, SliceError, SpanEncoder, StoreError
-from slice_os.stores.opensearch.schema.settings import META
-from slice_os.stores.opensearch.server.connection import parse_location
+from slice_os.stores.cluster.schema.settings import META
+from slice_os.stores.cluster.server.connection import parse_location
 
 from .support import call_cli, concrete, documents, meta
 

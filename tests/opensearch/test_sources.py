@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from slice_os import Corpus, Document, SpanEncoder
-from slice_os.stores.opensearch.search import listing
+from slice_os.stores.cluster.search import listing
 
 KNOWN = "ReadOptions(id_field='id', text_field='text', metadata_fields=None)"
 

@@ -152,7 +152,7 @@ def language(request: pytest.FixtureRequest) -> str:
 def script(language: str, name: str, phrases: Vectors, **changed: Any) -> dict[str, Any]:
     source = name
     if language == "painless":
-        folder = files("slice_os.stores.opensearch.search") / "scripts"
+        folder = files("slice_os.stores.cluster.search") / "scripts"
         texts = [folder / f"{part}.painless" for part in ("span_scores", name)]
         source = "".join(text.read_text("utf-8") for text in texts)
     params: dict[str, Any] = {"vectors": phrases.tolist(), "min_words": 1, "max_words": LONGEST}

@@ -11,8 +11,8 @@ from opensearchpy import OpenSearch
 
 from slice_os import Corpus, SpanEncoder, StoreError
 from slice_os.ingest.pipeline import IngestSummary
-from slice_os.stores.opensearch.search import server_flows
-from slice_os.stores.opensearch.search.scripted import NATIVE, PAINLESS, ScriptEngine
+from slice_os.stores.cluster.search import server_flows
+from slice_os.stores.cluster.search.scripted import NATIVE, PAINLESS, ScriptEngine
 
 from .proxy import (
     Fault,

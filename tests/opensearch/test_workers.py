@@ -22,13 +22,13 @@ from opensearchpy import OpenSearch, TransportError
 from slice_os import Corpus, IndexOptions, SpanEncoder, StoreError
 from slice_os.ingest.passages import encode_documents
 from slice_os.spans.passages import DocumentPart
-from slice_os.stores.opensearch.loading import lease
-from slice_os.stores.opensearch.loading import writer as writer_module
-from slice_os.stores.opensearch.loading.loading import find_faults, leased
-from slice_os.stores.opensearch.schema import indices
-from slice_os.stores.opensearch.schema.settings import choose
-from slice_os.stores.opensearch.server.connection import IndexHandle
-from slice_os.stores.opensearch.store import OpenSearchStore
+from slice_os.stores.cluster.loading import lease
+from slice_os.stores.cluster.loading import writer as writer_module
+from slice_os.stores.cluster.loading.loading import find_faults, leased
+from slice_os.stores.cluster.schema import indices
+from slice_os.stores.cluster.schema.settings import choose
+from slice_os.stores.cluster.server.connection import IndexHandle
+from slice_os.stores.cluster.store import OpenSearchStore
 from slice_os.stores.protocol import WorkShare
 
 from .proxy import Forward, Proxy, Reply, Request, proxying, refusing

@@ -12,20 +12,20 @@ from opensearchpy import OpenSearch
 from slice_os import Corpus, Document, SpanEncoder, StoreError
 from slice_os.ingest.passages import encode_documents
 from slice_os.spans.passages import DocumentPart
-from slice_os.stores.opensearch.loading import lease, loading, writer
-from slice_os.stores.opensearch.loading.bulk import (
+from slice_os.stores.cluster.loading import lease, loading, writer
+from slice_os.stores.cluster.loading.bulk import (
     Action,
     BulkSender,
     Outcome,
     delete_action,
     version_of,
 )
-from slice_os.stores.opensearch.loading.loading import Fault, deliver, find_faults
-from slice_os.stores.opensearch.loading.writer import OpenSearchWriter
-from slice_os.stores.opensearch.schema.records import passage_key
-from slice_os.stores.opensearch.search.listing import find_entries
-from slice_os.stores.opensearch.server.connection import IndexHandle
-from slice_os.stores.opensearch.store import OpenSearchStore
+from slice_os.stores.cluster.loading.loading import Fault, deliver, find_faults
+from slice_os.stores.cluster.loading.writer import OpenSearchWriter
+from slice_os.stores.cluster.schema.records import passage_key
+from slice_os.stores.cluster.search.listing import find_entries
+from slice_os.stores.cluster.server.connection import IndexHandle
+from slice_os.stores.cluster.store import OpenSearchStore
 from slice_os.stores.protocol import WHOLE
 
 from .node import Cluster

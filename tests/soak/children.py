@@ -15,7 +15,7 @@ IMPORTED = (
     "slice_os.cli.ingest",
     "slice_os.corpus",
     "slice_os.ingest.pipeline",
-    "slice_os.stores.opensearch.store",
+    "slice_os.stores.cluster.store",
 )
 
 
@@ -65,7 +65,7 @@ def _run(arguments: list[str], work: Path) -> None:
 
 def make_requests_small() -> None:
     """Few documents make many requests; a killed process soon counts as ended."""
-    from slice_os.stores.opensearch.loading import bulk, lease, writer
+    from slice_os.stores.cluster.loading import bulk, lease, writer
 
     bulk.CHUNK_ACTIONS, writer.LOOKUP_DOCUMENTS = 10, 4
     lease.BEAT_SECONDS, lease.SILENCE_SECONDS = 1.0, 6.0

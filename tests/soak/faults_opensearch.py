@@ -32,10 +32,10 @@ from opensearchpy import OpenSearch, exceptions
 from slice_os import SpanEncoder
 from slice_os.cli import ingest, search
 from slice_os.cli import main as run_cli
-from slice_os.stores.opensearch.search import server_flows
-from slice_os.stores.opensearch.search.scripted import NATIVE, PAINLESS, ScriptEngine
-from slice_os.stores.opensearch.server import connection
-from slice_os.stores.opensearch.server.answers import VARIABLE
+from slice_os.stores.cluster.search import server_flows
+from slice_os.stores.cluster.search.scripted import NATIVE, PAINLESS, ScriptEngine
+from slice_os.stores.cluster.server import connection
+from slice_os.stores.cluster.server.answers import VARIABLE
 from tests.opensearch.node import Node
 from tests.opensearch.proxy import (
     Fault,

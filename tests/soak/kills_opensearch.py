@@ -25,9 +25,9 @@ from typing import Any
 from opensearchpy import OpenSearch
 
 from slice_os import Corpus, SpanEncoder, StoreError
-from slice_os.stores.opensearch.loading.loading import find_faults
-from slice_os.stores.opensearch.schema.records import document_key
-from slice_os.stores.opensearch.server.connection import IndexHandle
+from slice_os.stores.cluster.loading.loading import find_faults
+from slice_os.stores.cluster.schema.records import document_key
+from slice_os.stores.cluster.server.connection import IndexHandle
 from slice_os.stores.registry import store_exists
 from tests.opensearch.node import Node
 from tests.opensearch.support import assert_as_if_in_one_go, concrete

@@ -30,9 +30,9 @@ from typing import Any
 from opensearchpy import OpenSearch
 
 from slice_os import Corpus, IndexOptions, SpanEncoder, StoreError
-from slice_os.stores.opensearch.loading.loading import find_faults
-from slice_os.stores.opensearch.schema.records import document_key
-from slice_os.stores.opensearch.server.connection import IndexHandle
+from slice_os.stores.cluster.loading.loading import find_faults
+from slice_os.stores.cluster.schema.records import document_key
+from slice_os.stores.cluster.server.connection import IndexHandle
 from tests.opensearch.node import Cluster
 from tests.opensearch.support import SMALL_REQUESTS, concrete
 from tests.soak.asking import (

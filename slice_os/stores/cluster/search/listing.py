@@ -9,14 +9,14 @@ from typing import Any
 
 from slice_os.errors import UnavailableError
 from slice_os.query.filters import Condition, unknown_field
-from slice_os.stores.opensearch.schema.indices import Index
-from slice_os.stores.opensearch.search import flows
-from slice_os.stores.opensearch.search.clauses import DATE, NUMBERS, path
-from slice_os.stores.opensearch.search.exchange import Driver
-from slice_os.stores.opensearch.search.metadata import mapped_fields, value_of, values_body
-from slice_os.stores.opensearch.search.searches import ALL_SHARDS, PASSAGES, Answer, Body
-from slice_os.stores.opensearch.server.answers import deleted, reason_of, retrying
-from slice_os.stores.opensearch.server.connection import IndexHandle
+from slice_os.stores.cluster.schema.indices import Index
+from slice_os.stores.cluster.search import flows
+from slice_os.stores.cluster.search.clauses import DATE, NUMBERS, path
+from slice_os.stores.cluster.search.exchange import Driver
+from slice_os.stores.cluster.search.metadata import mapped_fields, value_of, values_body
+from slice_os.stores.cluster.search.searches import ALL_SHARDS, PASSAGES, Answer, Body
+from slice_os.stores.cluster.server.answers import deleted, reason_of, retrying
+from slice_os.stores.cluster.server.connection import IndexHandle
 from slice_os.stores.protocol import DocumentEntry, FieldValue, SourceEntry
 
 PAGE = 1_000

@@ -16,22 +16,22 @@ from slice_os.query.options import SearchOptions
 from slice_os.query.query import Query
 from slice_os.spans.passages import DEFAULT_MAX_PIECES
 from slice_os.stores.candidates import BestPassages, ScoredCandidates
-from slice_os.stores.opensearch.loading.writer import OpenSearchWriter, writing
-from slice_os.stores.opensearch.schema.records import document_key, ordinals_of, source_key
-from slice_os.stores.opensearch.schema.settings import SCHEMA_VERSION, IndexOptions
-from slice_os.stores.opensearch.search import hybrid, listing
-from slice_os.stores.opensearch.search.exchange import Driver
-from slice_os.stores.opensearch.search.listing import (
+from slice_os.stores.cluster.loading.writer import OpenSearchWriter, writing
+from slice_os.stores.cluster.schema.records import document_key, ordinals_of, source_key
+from slice_os.stores.cluster.schema.settings import SCHEMA_VERSION, IndexOptions
+from slice_os.stores.cluster.search import hybrid, listing
+from slice_os.stores.cluster.search.exchange import Driver
+from slice_os.stores.cluster.search.listing import (
     find_index,
     find_records,
     hits,
     require_index,
 )
-from slice_os.stores.opensearch.search.scripted import ScriptEngine
-from slice_os.stores.opensearch.search.server_flows import ServerFlows
-from slice_os.stores.opensearch.server.answers import retrying
-from slice_os.stores.opensearch.server.connection import IndexHandle, parse_location
-from slice_os.stores.opensearch.versions.manage import create_first
+from slice_os.stores.cluster.search.scripted import ScriptEngine
+from slice_os.stores.cluster.search.server_flows import ServerFlows
+from slice_os.stores.cluster.server.answers import retrying
+from slice_os.stores.cluster.server.connection import IndexHandle, parse_location
+from slice_os.stores.cluster.versions.manage import create_first
 from slice_os.stores.protocol import (
     WHOLE,
     Backend,

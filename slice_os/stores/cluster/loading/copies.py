@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from slice_os.errors import StoreError
-from slice_os.stores.opensearch.schema.indices import force_merge
-from slice_os.stores.opensearch.server.connection import IndexHandle
+from slice_os.stores.cluster.schema.indices import force_merge
+from slice_os.stores.cluster.server.connection import IndexHandle
 
 logger = logging.getLogger("slice_os")
 

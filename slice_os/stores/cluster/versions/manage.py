@@ -13,26 +13,26 @@ import orjson
 from slice_os.arrays import FloatArray
 from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import InputError, StoreError
-from slice_os.stores.opensearch.loading.bulk import (
+from slice_os.stores.cluster.loading.bulk import (
     delete_action,
     version_of,
 )
-from slice_os.stores.opensearch.loading.copies import Footprint
-from slice_os.stores.opensearch.loading.lease import gate, index_of_leases
-from slice_os.stores.opensearch.loading.loading import (
+from slice_os.stores.cluster.loading.copies import Footprint
+from slice_os.stores.cluster.loading.lease import gate, index_of_leases
+from slice_os.stores.cluster.loading.loading import (
     RESTORE,
     Fault,
     deletions,
     deliver,
     leased,
 )
-from slice_os.stores.opensearch.schema import indices
-from slice_os.stores.opensearch.schema.indices import MADE_FROM, UNFINISHED, Index
-from slice_os.stores.opensearch.schema.records import (
+from slice_os.stores.cluster.schema import indices
+from slice_os.stores.cluster.schema.indices import MADE_FROM, UNFINISHED, Index
+from slice_os.stores.cluster.schema.records import (
     document_key,
     source_key,
 )
-from slice_os.stores.opensearch.schema.settings import (
+from slice_os.stores.cluster.schema.settings import (
     FIELD_TYPES,
     IndexOptions,
     IndexSettings,
@@ -40,10 +40,10 @@ from slice_os.stores.opensearch.schema.settings import (
     noted,
     settings_of,
 )
-from slice_os.stores.opensearch.schema.span_policy import SpanPolicy
-from slice_os.stores.opensearch.search.listing import count, find_entries, find_index
-from slice_os.stores.opensearch.server.answers import no_index, retrying
-from slice_os.stores.opensearch.server.connection import IndexHandle, check_name
+from slice_os.stores.cluster.schema.span_policy import SpanPolicy
+from slice_os.stores.cluster.search.listing import count, find_entries, find_index
+from slice_os.stores.cluster.server.answers import no_index, retrying
+from slice_os.stores.cluster.server.connection import IndexHandle, check_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,15 +14,15 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 from slice_os.errors import StoreError
-from slice_os.stores.opensearch.loading.bulk import (
+from slice_os.stores.cluster.loading.bulk import (
     Action,
     BulkSender,
     DocumentVersion,
     delete_action,
     version_of,
 )
-from slice_os.stores.opensearch.loading.copies import Footprint, await_replicas, drop_copies
-from slice_os.stores.opensearch.loading.lease import (
+from slice_os.stores.cluster.loading.copies import Footprint, await_replicas, drop_copies
+from slice_os.stores.cluster.loading.lease import (
     GATE_KEY,
     Lease,
     gate,
@@ -31,13 +31,13 @@ from slice_os.stores.opensearch.loading.lease import (
     remove,
     watch,
 )
-from slice_os.stores.opensearch.schema.indices import change_notes
-from slice_os.stores.opensearch.schema.records import ordinals_of, passage_key
-from slice_os.stores.opensearch.schema.settings import noted
-from slice_os.stores.opensearch.search.listing import PAGE, hits
-from slice_os.stores.opensearch.search.searches import PASSAGES, Body
-from slice_os.stores.opensearch.server.answers import deleted, retrying
-from slice_os.stores.opensearch.server.connection import IndexHandle
+from slice_os.stores.cluster.schema.indices import change_notes
+from slice_os.stores.cluster.schema.records import ordinals_of, passage_key
+from slice_os.stores.cluster.schema.settings import noted
+from slice_os.stores.cluster.search.listing import PAGE, hits
+from slice_os.stores.cluster.search.searches import PASSAGES, Body
+from slice_os.stores.cluster.server.answers import deleted, retrying
+from slice_os.stores.cluster.server.connection import IndexHandle
 from slice_os.stores.protocol import WHOLE, WorkShare
 
 RESTORE = "restore"

@@ -14,14 +14,14 @@ from slice_os.arrays import FloatArray
 from slice_os.query.query import Query, Where
 from slice_os.spans.choice import PassageScorer
 from slice_os.stores.candidates import PassageKey, ScoredCandidates, StoredPassage
-from slice_os.stores.opensearch.schema.records import (
+from slice_os.stores.cluster.schema.records import (
     index_vectors,
     named_scores,
     passage_key,
     stored_passage,
 )
-from slice_os.stores.opensearch.schema.settings import IndexSettings
-from slice_os.stores.opensearch.search.clauses import clause
+from slice_os.stores.cluster.schema.settings import IndexSettings
+from slice_os.stores.cluster.search.clauses import clause
 from slice_os.threads import one_blas_thread
 
 SHOWN = ["doc_id", "start", "end", "text", "metadata"]

@@ -10,9 +10,9 @@ import numpy as np
 from slice_os.arrays import FloatArray
 from slice_os.query.fusion import BM25_WEIGHT
 from slice_os.query.query import Query
-from slice_os.stores.opensearch.schema.settings import IndexSettings
-from slice_os.stores.opensearch.search import searches
-from slice_os.stores.opensearch.search.searches import Answer, Body, id_of
+from slice_os.stores.cluster.schema.settings import IndexSettings
+from slice_os.stores.cluster.search import searches
+from slice_os.stores.cluster.search.searches import Answer, Body, id_of
 
 PLUGIN = "neural-search"
 

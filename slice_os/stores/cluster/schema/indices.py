@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from slice_os.arrays import FloatArray
-from slice_os.stores.opensearch.schema.settings import (
+from slice_os.stores.cluster.schema.settings import (
     META,
     IndexOptions,
     IndexSettings,
     noted,
     template,
 )
-from slice_os.stores.opensearch.server.answers import retrying
-from slice_os.stores.opensearch.server.connection import IndexHandle
+from slice_os.stores.cluster.server.answers import retrying
+from slice_os.stores.cluster.server.connection import IndexHandle
 
 MERGE_TIMEOUT_SECONDS = 3600
 PROJECTION_KEY = "axes"

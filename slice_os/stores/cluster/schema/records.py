@@ -28,8 +28,8 @@ from slice_os.errors import StoreError
 from slice_os.spans.cosines import span_norms
 from slice_os.spans.passages import EncodedPassage, dequantise, joined, quantise
 from slice_os.stores.candidates import StoredPassage
-from slice_os.stores.opensearch.schema.settings import IndexSettings
-from slice_os.stores.opensearch.schema.span_policy import span_vectors
+from slice_os.stores.cluster.schema.settings import IndexSettings
+from slice_os.stores.cluster.schema.span_policy import span_vectors
 from slice_os.text.documents import Document, Metadata
 
 _HEADER = struct.Struct("<BBBBHIIf")

@@ -22,9 +22,9 @@ from slice_os.query.filters import (
     unknown_field,
 )
 from slice_os.query.query import Where
-from slice_os.stores.opensearch.search.clauses import DATE, INTEGERS, KEYWORD, NUMBERS, clause, path
-from slice_os.stores.opensearch.search.exchange import Call, Flow
-from slice_os.stores.opensearch.search.searches import PASSAGES, Answer, Body, pieces
+from slice_os.stores.cluster.search.clauses import DATE, INTEGERS, KEYWORD, NUMBERS, clause, path
+from slice_os.stores.cluster.search.exchange import Call, Flow
+from slice_os.stores.cluster.search.searches import PASSAGES, Answer, Body, pieces
 from slice_os.text.documents import field_text
 from slice_os.text.passage_layout import LAYOUT
 

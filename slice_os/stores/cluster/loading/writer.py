@@ -9,7 +9,7 @@ from itertools import islice
 
 from slice_os.errors import StoreError
 from slice_os.spans.passages import DocumentPart
-from slice_os.stores.opensearch.loading.bulk import (
+from slice_os.stores.cluster.loading.bulk import (
     Action,
     BulkSender,
     Outcome,
@@ -17,9 +17,9 @@ from slice_os.stores.opensearch.loading.bulk import (
     index_action,
     update_action,
 )
-from slice_os.stores.opensearch.loading.lease import Lease
-from slice_os.stores.opensearch.loading.loading import deletions, find_faults, loading
-from slice_os.stores.opensearch.schema.records import (
+from slice_os.stores.cluster.loading.lease import Lease
+from slice_os.stores.cluster.loading.loading import deletions, find_faults, loading
+from slice_os.stores.cluster.schema.records import (
     LONGEST_ID,
     document_key,
     document_source,
@@ -28,10 +28,10 @@ from slice_os.stores.opensearch.schema.records import (
     passage_source,
     source_key,
 )
-from slice_os.stores.opensearch.schema.settings import IndexSettings
-from slice_os.stores.opensearch.search.listing import PAGE, find_records
-from slice_os.stores.opensearch.search.searches import pieces
-from slice_os.stores.opensearch.server.connection import IndexHandle
+from slice_os.stores.cluster.schema.settings import IndexSettings
+from slice_os.stores.cluster.search.listing import PAGE, find_records
+from slice_os.stores.cluster.search.searches import pieces
+from slice_os.stores.cluster.server.connection import IndexHandle
 from slice_os.stores.protocol import WHOLE, Rejection, WorkShare
 from slice_os.text.documents import Document
 

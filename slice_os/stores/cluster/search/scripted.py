@@ -22,11 +22,11 @@ from slice_os.errors import StoreError
 from slice_os.query.options import SearchOptions
 from slice_os.query.query import Query, Where
 from slice_os.stores.candidates import ScoredPassage
-from slice_os.stores.opensearch.schema.records import passage_key, stored_passage
-from slice_os.stores.opensearch.schema.span_policy import SpanPolicy
-from slice_os.stores.opensearch.search import searches
-from slice_os.stores.opensearch.search.searches import STORED_ORDER, Answer, Body, id_of
-from slice_os.stores.opensearch.server.answers import reason_of, refusal
+from slice_os.stores.cluster.schema.records import passage_key, stored_passage
+from slice_os.stores.cluster.schema.span_policy import SpanPolicy
+from slice_os.stores.cluster.search import searches
+from slice_os.stores.cluster.search.searches import STORED_ORDER, Answer, Body, id_of
+from slice_os.stores.cluster.server.answers import reason_of, refusal
 
 PLUGIN = "slice-os-span-score"
 

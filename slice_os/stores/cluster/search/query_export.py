@@ -8,10 +8,10 @@ from urllib.parse import urlencode
 from slice_os.errors import InputError
 from slice_os.query.fusion import convex
 from slice_os.query.query import Query
-from slice_os.stores.opensearch.schema.settings import IndexSettings
-from slice_os.stores.opensearch.search import hybrid, scripted, searches
-from slice_os.stores.opensearch.search.scripted import ScriptEngine, Weights
-from slice_os.stores.opensearch.search.searches import Body
+from slice_os.stores.cluster.schema.settings import IndexSettings
+from slice_os.stores.cluster.search import hybrid, scripted, searches
+from slice_os.stores.cluster.search.scripted import ScriptEngine, Weights
+from slice_os.stores.cluster.search.searches import Body
 
 _BEST_SPAN = {"size": 1, "_source": False, "docvalue_fields": ["spans.start", "spans.end"]}
 _SCRIPT = "/query/script_score/script/params"

@@ -9,16 +9,16 @@ from typing import Any
 
 from slice_os.arrays import FloatArray
 from slice_os.errors import StoreError
-from slice_os.stores.opensearch.loading.bulk import Action, BulkSender, index_action
-from slice_os.stores.opensearch.loading.loading import leased, loading
-from slice_os.stores.opensearch.schema import indices
-from slice_os.stores.opensearch.schema.indices import MADE_FROM, Index
-from slice_os.stores.opensearch.schema.records import pack, span_entries, stored_form, unpack
-from slice_os.stores.opensearch.schema.settings import IndexSettings, choose
-from slice_os.stores.opensearch.search.listing import PAGE, find_index, hits
-from slice_os.stores.opensearch.search.searches import STORED_ORDER, WALK_PASSAGES, Answer, Body
-from slice_os.stores.opensearch.server.connection import IndexHandle
-from slice_os.stores.opensearch.versions.manage import drop, versions, writes
+from slice_os.stores.cluster.loading.bulk import Action, BulkSender, index_action
+from slice_os.stores.cluster.loading.loading import leased, loading
+from slice_os.stores.cluster.schema import indices
+from slice_os.stores.cluster.schema.indices import MADE_FROM, Index
+from slice_os.stores.cluster.schema.records import pack, span_entries, stored_form, unpack
+from slice_os.stores.cluster.schema.settings import IndexSettings, choose
+from slice_os.stores.cluster.search.listing import PAGE, find_index, hits
+from slice_os.stores.cluster.search.searches import STORED_ORDER, WALK_PASSAGES, Answer, Body
+from slice_os.stores.cluster.server.connection import IndexHandle
+from slice_os.stores.cluster.versions.manage import drop, versions, writes
 
 
 def reindex(

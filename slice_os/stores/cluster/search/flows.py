@@ -12,11 +12,11 @@ from slice_os.arrays import FloatArray
 from slice_os.errors import StoreError
 from slice_os.query.query import Query
 from slice_os.stores.candidates import ScoredCandidates
-from slice_os.stores.opensearch.schema.indices import PROJECTION_KEY, Index
-from slice_os.stores.opensearch.schema.records import passage_key
-from slice_os.stores.opensearch.schema.settings import settings_of
-from slice_os.stores.opensearch.search import hybrid, searches
-from slice_os.stores.opensearch.search.exchange import (
+from slice_os.stores.cluster.schema.indices import PROJECTION_KEY, Index
+from slice_os.stores.cluster.schema.records import passage_key
+from slice_os.stores.cluster.schema.settings import settings_of
+from slice_os.stores.cluster.search import hybrid, searches
+from slice_os.stores.cluster.search.exchange import (
     LIST_PLUGINS,
     Call,
     Compute,
@@ -24,9 +24,9 @@ from slice_os.stores.opensearch.search.exchange import (
     Flow,
     Stream,
 )
-from slice_os.stores.opensearch.search.metadata import resolve_where
-from slice_os.stores.opensearch.search.searches import Answer, Body
-from slice_os.stores.opensearch.server.answers import NotFoundError, no_index, refusal
+from slice_os.stores.cluster.search.metadata import resolve_where
+from slice_os.stores.cluster.search.searches import Answer, Body
+from slice_os.stores.cluster.server.answers import NotFoundError, no_index, refusal
 
 T = TypeVar("T")
 

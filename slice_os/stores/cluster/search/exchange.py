@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from opensearchpy import OpenSearch
 
-from slice_os.stores.opensearch.server.answers import complete
-from slice_os.stores.opensearch.server.connection import errors_explained
+from slice_os.stores.cluster.server.answers import complete
+from slice_os.stores.cluster.server.connection import errors_explained
 from slice_os.threads import checkpoint
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ from slice_os.query.fusion import Linear
 from slice_os.query.options import SERVER, SearchOptions, load_fusion
 from slice_os.query.query import Query
 from slice_os.stores.candidates import BestPassages, ScoredCandidates, ScoredPassage, best_columns
-from slice_os.stores.opensearch.search import hybrid, scripted, searches
-from slice_os.stores.opensearch.search.exchange import LIST_PLUGINS, Flow, Stream
-from slice_os.stores.opensearch.search.flows import SearchFlows, at_point, next_page
-from slice_os.stores.opensearch.search.scripted import (
+from slice_os.stores.cluster.search import hybrid, scripted, searches
+from slice_os.stores.cluster.search.exchange import LIST_PLUGINS, Flow, Stream
+from slice_os.stores.cluster.search.flows import SearchFlows, at_point, next_page
+from slice_os.stores.cluster.search.scripted import (
     NATIVE,
     PAINLESS,
     RankedHit,
@@ -33,7 +33,7 @@ from slice_os.stores.opensearch.search.scripted import (
     Weights,
     best_engine,
 )
-from slice_os.stores.opensearch.search.searches import Answer, Body
+from slice_os.stores.cluster.search.searches import Answer, Body
 
 # Scoring costs little, so as many passages by vector are scored as have that many token vectors.
 # Where passages are short, as turns of dialogues are, many are alike: the most are scored, and the

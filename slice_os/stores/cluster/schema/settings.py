@@ -12,7 +12,7 @@ import orjson
 from slice_os.arrays import FloatArray
 from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import InputError, ModelError, StoreError
-from slice_os.stores.opensearch.schema.span_policy import SpanPolicy
+from slice_os.stores.cluster.schema.span_policy import SpanPolicy
 from slice_os.text.words import INVISIBLE
 
 # Indices of another version are refused: their documents have to be ingested again.

@@ -19,10 +19,10 @@ from typing import Any
 from opensearchpy import exceptions
 
 from slice_os.errors import StoreError
-from slice_os.stores.opensearch.loading.bulk import DocumentVersion, version_of
-from slice_os.stores.opensearch.search.listing import find_entries
-from slice_os.stores.opensearch.server.answers import retry_limit
-from slice_os.stores.opensearch.server.connection import IndexHandle
+from slice_os.stores.cluster.loading.bulk import DocumentVersion, version_of
+from slice_os.stores.cluster.search.listing import find_entries
+from slice_os.stores.cluster.server.answers import retry_limit
+from slice_os.stores.cluster.server.connection import IndexHandle
 from slice_os.stores.protocol import WorkShare
 
 GATE_KEY = "writer"

@@ -20,7 +20,7 @@ from urllib3 import Timeout
 
 from slice_os.errors import InputError, StoreError, imported
 from slice_os.stores.addresses import is_loopback
-from slice_os.stores.opensearch.server.answers import complete, explain, one_line
+from slice_os.stores.cluster.server.answers import complete, explain, one_line
 
 if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch

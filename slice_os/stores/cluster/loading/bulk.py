@@ -13,15 +13,15 @@ from typing import Any, TypeAlias
 import orjson
 
 from slice_os.errors import StoreError, UnavailableError
-from slice_os.stores.opensearch.search.searches import pieces
-from slice_os.stores.opensearch.server.answers import (
+from slice_os.stores.cluster.search.searches import pieces
+from slice_os.stores.cluster.server.answers import (
     given_up,
     pauses,
     reason_of,
     refusal,
     retry_limit,
 )
-from slice_os.stores.opensearch.server.connection import IndexHandle
+from slice_os.stores.cluster.server.connection import IndexHandle
 
 CHUNK_BYTES = 4 << 20
 CHUNK_ACTIONS = 500
