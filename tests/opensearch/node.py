@@ -24,7 +24,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar
 
 from .runtime import Runtime, find_plugin, find_runtime
 
@@ -99,6 +99,8 @@ class Node:
     transport_port: int = field(default_factory=free_port, init=False)
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
+    settings_file: ClassVar[str] = "opensearch.yml"
+
     @property
     def url(self) -> str:
         """Where the node answers."""
@@ -135,7 +137,7 @@ class Node:
         config = self.home / "config"
         config.mkdir(parents=True, exist_ok=True)
         # JSON is YAML.
-        (config / "opensearch.yml").write_text(json.dumps(self._all_settings(), indent=1))
+        (config / self.settings_file).write_text(json.dumps(self._all_settings(), indent=1))
         (config / "log4j2.properties").write_text(_LOGGING)
         for plugin in self.plugins:
             shutil.unpack_archive(plugin, self.home / "plugins" / plugin.stem)
@@ -152,6 +154,7 @@ class Node:
                     "-XX:InitiatingHeapOccupancyPercent=30",
                     "--add-modules=jdk.incubator.vector",
                     "--enable-native-access=ALL-UNNAMED",
+                    "--add-opens=java.base/java.io=ALL-UNNAMED",
                     "-cp",
                     self.runtime.class_path,
                     "StartNode",

@@ -68,7 +68,7 @@ def find_runtime(report: Callable[[str], None]) -> Runtime:
         _fetch_jars(folder, home, report)
         _compile_launcher(folder, home)
 
-    folder = _cached_folder([POM, LAUNCHER, Path(__file__)], make)
+    folder = cached_folder([POM, LAUNCHER, Path(__file__)], make)
     return Runtime(home / "bin" / "java", _class_path(folder), folder / "node.jsa")
 
 
@@ -89,19 +89,21 @@ def find_plugin(report: Callable[[str], None]) -> Path:
         shutil.copy(pom, folder)
         shutil.copytree(sources, folder / "src")
         failure = "build the plugin", "`make plugin` shows all that it says"
-        deque(_maven(folder / "pom.xml", "package", home, failure), maxlen=0)
+        deque(run_maven(folder / "pom.xml", "package", home, failure), maxlen=0)
 
-    folder = _cached_folder([pom, *filter(Path.is_file, sources.rglob("*"))], make)
+    folder = cached_folder([pom, *filter(Path.is_file, sources.rglob("*"))], make)
     return folder / "target" / "releases" / f"slice-os-span-score-{VERSION}.0.zip"
 
 
-def _cached_folder(sources: Sequence[Path], make: Callable[[Path], None]) -> Path:
+def cached_folder(
+    sources: Sequence[Path], make: Callable[[Path], None], name: str = f"opensearch-{VERSION}"
+) -> Path:
     """The folder in the user's cache that is made of these files, once for each content."""
     contents = hashlib.sha256()
     for path in sorted(sources):
         contents.update(path.read_bytes())
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    folder = cache / "slice-os" / f"opensearch-{VERSION}" / contents.hexdigest()[:12]
+    folder = cache / "slice-os" / name / contents.hexdigest()[:12]
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
         if not folder.is_dir():
@@ -155,7 +157,7 @@ def _fetch_jars(folder: Path, jdk: Path, report: Callable[[str], None]) -> None:
     shutil.copy(POM, folder)
     jars = 0
     failure = "fetch OpenSearch's jars", f"check the network, {_OTHERWISE}"
-    for line in _maven(folder / POM.name, "process-resources", jdk, failure):
+    for line in run_maven(folder / POM.name, "process-resources", jdk, failure):
         if "Downloaded from" in line and re.search(r"\.(jar|zip) ", line):
             jars += 1
             if jars % 25 == 0:
@@ -163,12 +165,17 @@ def _fetch_jars(folder: Path, jdk: Path, report: Callable[[str], None]) -> None:
     report(f"OpenSearch {VERSION}: jars complete")
 
 
-def _maven(pom: Path, phase: str, jdk: Path, failure: tuple[str, str]) -> Iterator[str]:
+def run_maven(
+    pom: Path,
+    phase: str,
+    jdk: Path,
+    failure: tuple[str, str],
+    version: str = f"-Dopensearch.version={VERSION}",
+) -> Iterator[str]:
     """Run Maven up to a phase; yields its output. A failure is what failed, and a remedy."""
     maven = shutil.which("mvn")
     if maven is None:
         raise RuntimeMissingError(f"Maven (mvn) is not on the PATH: install it, {_OTHERWISE}")
-    version = f"-Dopensearch.version={VERSION}"
     errors = []
     with subprocess.Popen(
         [maven, "--batch-mode", "-f", str(pom), version, phase],
