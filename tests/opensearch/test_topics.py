@@ -34,7 +34,8 @@ def shown(hits: list[Hit]) -> list[tuple[Any, ...]]:
     ]
 
 
-@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.slow
+@pytest.mark.parametrize("exclusive", [False, pytest.param(True, marks=pytest.mark.release)])
 def test_mining_for_topics(
     opensearch_url: str, index_name: str, encoder: SpanEncoder, tmp_path: Path, exclusive: bool
 ) -> None:
@@ -81,6 +82,8 @@ def test_documents_without_hits_and_in_other_languages(
     assert shown([hit for hit in near_there if hit]) == shown([hit for hit in near_here if hit])
 
 
+@pytest.mark.slow
+@pytest.mark.release
 def test_the_command_line_knows_what_is_new(
     opensearch_url: str,
     index_name: str,
