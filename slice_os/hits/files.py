@@ -142,8 +142,8 @@ def _write_parquet(hits: Iterable[Hit], path: Path, _: TextOf | None) -> None:
 
 
 def _write_sheet(hits: Iterable[Hit], path: Path, _: TextOf | None) -> None:
-    kinds = {column.name: column.kind for column in Hit.columns()} | _FIRST
-    columns = [Column(name, kinds[name]) for name in {**_FIRST, **kinds}]
+    rest = [column for column in Hit.columns() if column.name not in _FIRST]
+    columns = [*(Column(name, kind) for name, kind in _FIRST.items()), *rest]
     with spooled(map(_for_people, hits), columns, path.parent) as table:
         _SHEETS[path.suffix.lower()](table, path)
 

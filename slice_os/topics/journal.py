@@ -64,12 +64,12 @@ class LabelJournal:
         """
         return self._lines().renaming
 
-    def samples(self, topic: str) -> list[Mapping[str, Any]]:
-        """What was drawn to estimate a topic, the latest last; see `slice_os.topics.sampling`.
+    def samples(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """What was drawn to estimate each topic, the latest last; see `slice_os.topics.sampling`.
 
         Raises an `InputError` if a line is no label.
         """
-        return self._lines().samples.get(topic, [])
+        return self._lines().samples
 
     def add_sample(self, topic: str, drawn: Mapping[str, Any]) -> None:
         """Keep what was drawn; errors as `add`."""

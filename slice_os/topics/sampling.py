@@ -22,6 +22,7 @@ from slice_os.hits.hit import Hit, without_vectors
 from slice_os.search.hit_builder import HitBuilder
 from slice_os.search.run import all_hits
 from slice_os.stores.candidates import ScoredCandidates
+from slice_os.stores.protocol import StoreInfo
 from slice_os.topics.journal import LabelJournal
 from slice_os.topics.labels import Label, LabelKey
 from slice_os.topics.recall import Stratum, TopicEstimate, allocated, estimate
@@ -108,27 +109,29 @@ class Sample:
         return cls(topic, row["size"], row["seed"], row["cut"], strata, words)
 
 
-def sample_state(corpus: Corpus, topic: Topic) -> str:
+def sample_state(info: StoreInfo, topic: Topic) -> str:
     """What a sample depends on: the meaning and cut of the topic, and what is in the store."""
     bare = replace(topic, name="", description="", unit="", must_match=(), must_not_match=())
-    info = corpus.info()
     counts = [info.documents, info.passages, info.words, info.pieces]
     return xxh3_64_hexdigest(orjson.dumps([topic_table(bare), info.encoder.encoder_id, counts]))
 
 
-def kept_samples(corpus: Corpus, topic: Topic, journal: LabelJournal) -> list[Sample]:
-    """The samples that were drawn for a topic as it and the store are now, the largest first."""
-    state = sample_state(corpus, topic)
-    rows = [row for row in journal.samples(topic.name) if row["state"] == state][::-1]
+def kept_samples(info: StoreInfo, topic: Topic, drawn: Sequence[Mapping[str, Any]]) -> list[Sample]:
+    """The samples that were drawn for a topic as it and the store are now, the largest first.
+
+    ``drawn`` has all that were drawn for it, as `LabelJournal.samples` gives them.
+    """
+    state = sample_state(info, topic)
+    rows = [row for row in drawn if row["state"] == state][::-1]
     rows.sort(key=itemgetter("size"), reverse=True)
     return [Sample.of_row(topic.name, row) for row in rows]
 
 
 def known_estimate(
-    corpus: Corpus, topic: Topic, journal: LabelJournal, labels: Sequence[Label]
+    info: StoreInfo, topic: Topic, drawn: Sequence[Mapping[str, Any]], labels: Sequence[Label]
 ) -> TopicEstimate | None:
-    """What the largest labelled sample tells; None if there is none."""
-    kept = kept_samples(corpus, topic, journal)
+    """What the largest labelled sample tells; None if there is none. See `kept_samples`."""
+    kept = kept_samples(info, topic, drawn)
     return next((one.estimate(labels) for one in kept if one.is_labelled(labels)), None)
 
 
@@ -144,7 +147,8 @@ def draw(
 
     Without size or seed, those of the largest sample hold, or else `DEFAULT_SIZE` and 0.
     """
-    kept = kept_samples(corpus, topic, journal)
+    info = corpus.info()
+    kept = kept_samples(info, topic, journal.samples().get(topic.name, ()))
     largest = kept[0] if kept else None
     size = size or (largest.size if largest else DEFAULT_SIZE)
     seed = seed if seed is not None else largest.seed if largest else 0
@@ -153,7 +157,7 @@ def draw(
         return same
     drawn = sample(corpus, topic, size, seed)
     if same is None or same.words != drawn.words:
-        journal.add_sample(topic.name, drawn.to_row(sample_state(corpus, topic)))
+        journal.add_sample(topic.name, drawn.to_row(sample_state(info, topic)))
     return drawn
 
 

@@ -269,10 +269,17 @@ def huge_topic(server: Server, key: str, phrases: int, patience: float) -> dict[
     with watched(server) as seen:
         added = posted(server, "/topics", body, key, patience)
         time.sleep(2)
-        read = posted(server, "/topics", b"", key, patience, "GET")
-        counted = posted(server, "/counts?store=store", b"", key, patience, "GET")
-        searched = posted(server, "/search", json.dumps(SEARCH).encode(), key, patience)
-    return {"added": added, "topics": read, "counts": counted, "search": searched, **seen}
+        later = read_after(server, key, patience)
+    return {"added": added, **later, **seen}
+
+
+def read_after(server: Server, key: str, patience: float) -> dict[str, Any]:
+    """What reading topics and counts, and then a search, answered, with their seconds."""
+    return {
+        "topics": posted(server, "/topics", b"", key, patience, "GET"),
+        "counts": posted(server, "/counts?store=store", b"", key, patience, "GET"),
+        "search": posted(server, "/search", json.dumps(SEARCH).encode(), key, patience),
+    }
 
 
 def most_topics(server: Server, key: str, patience: float) -> dict[str, Any]:
@@ -290,9 +297,7 @@ def most_topics(server: Server, key: str, patience: float) -> dict[str, Any]:
             )[0]
             for name in names
         )
-        read = posted(server, "/topics", b"", key, patience, "GET")
-        counted = posted(server, "/counts?store=store", b"", key, patience, "GET")
-        searched = posted(server, "/search", json.dumps(SEARCH).encode(), key, patience)
+        later = read_after(server, key, patience)
     for name in names:
         posted(server, f"/topics/{name}", b"", key, patience, "DELETE")
-    return {"added": added, "topics": read, "counts": counted, "search": searched, **seen}
+    return {"added": added, **later, **seen}

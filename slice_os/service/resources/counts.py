@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -25,6 +25,7 @@ from slice_os.service.resources.bodies import pooled
 from slice_os.service.resources.mining import JsonLines, json_lines
 from slice_os.service.resources.topics import TopicName
 from slice_os.service.services import Services, Shared
+from slice_os.stores.protocol import StoreInfo
 from slice_os.tables.spreadsheets import write_csv
 from slice_os.tables.table import collected
 from slice_os.topics.assignment import answers
@@ -36,6 +37,7 @@ from slice_os.topics.recall import TopicEstimate
 from slice_os.topics.run import mine_topics
 from slice_os.topics.sampling import known_estimate
 from slice_os.topics.tallies import PERIODS, place_of, tally
+from slice_os.topics.topic import Topic
 
 router = APIRouter(tags=["topics"], route_class=JsonRoute)
 
@@ -228,15 +230,19 @@ def _counted(
         return []
     corpus = services.stores.get(store)
     everywhere = _everywhere(services, corpus, by, date_field)
-    of_all, labels = corpus.info().documents, services.current_labels()
+    info, drawn, labels = corpus.info(), services.labels.samples(), services.current_labels()
     return [
         {
             "topic": stored.topic.name,
             "total": len(found),
             "documents": len({hit.doc_id for hit in found}),
-            **_answers(of_topic(labels, stored.topic.name)),
-            "estimate": _estimate(services, corpus, stored, labels),
-            "of": of_all,
+            **_said(
+                info,
+                stored.topic,
+                drawn.get(stored.topic.name, ()),
+                of_topic(labels, stored.topic.name),
+            ),
+            "of": info.documents,
             "by": by,
             "counts": [
                 {
@@ -252,19 +258,15 @@ def _counted(
     ]
 
 
-def _answers(labels: Sequence[Label]) -> dict[str, int]:
-    """How many different words people accepted and rejected: the same words are one answer."""
+def _said(
+    info: StoreInfo, topic: Topic, drawn: Sequence[Mapping[str, Any]], labels: Sequence[Label]
+) -> dict[str, Any]:
+    """What people say of a topic, and what they tell by that; the same words are one answer."""
     given = {(folded(label.text), label.right) for label in labels}
     accepted = sum(right for _, right in given)
-    return {"accepted": accepted, "rejected": len(given) - accepted}
-
-
-def _estimate(
-    services: Services, corpus: Corpus, stored: StoredTopic, labels: Sequence[Label]
-) -> TopicEstimate | None:
-    if stored.topic.combination is not None:
-        return None
-    return known_estimate(corpus, stored.topic, services.labels, labels)
+    plain = topic.combination is None
+    estimate = known_estimate(info, topic, drawn, labels) if plain else None
+    return {"accepted": accepted, "rejected": len(given) - accepted, "estimate": estimate}
 
 
 def _everywhere(services: Services, corpus: Corpus, by: str, date_field: str) -> dict[str, int]:

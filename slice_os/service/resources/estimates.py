@@ -75,5 +75,6 @@ def estimate(
 @pooled("files")
 def estimated(services: Shared, name: TopicName, store: str | None = None) -> TopicEstimate | None:
     """What the largest labelled sample of a topic, as it is now, tells; null without one."""
-    topic, labels = services.topics.get(name).topic, services.current_labels()
-    return known_estimate(services.stores.get(store), topic, services.labels, labels)
+    topic, info = services.topics.get(name).topic, services.stores.get(store).info()
+    drawn = services.labels.samples().get(name, ())
+    return known_estimate(info, topic, drawn, services.current_labels())
