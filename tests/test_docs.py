@@ -325,7 +325,7 @@ def test_the_tutorial_runs(folder: Path) -> None:
     assert_room([float(str(hit["cosine"])) for hit in found], cuts)
     first = next(command for command in local if "-k 1" in command)
     head, _, _ = run(f"{first} --text", folder).partition("\n")
-    promised, _, _ = fences(tutorial, "text")[0].partition("\n     (a)")
+    promised, _, _ = fences(tutorial, "text")[0].partition("\n     A)")
     number = re.compile(r"\d+\.\d+")
     assert number.sub("", head).split() == number.sub("", promised).split()
     scores = [list(map(float, number.findall(text))) for text in (head, promised)]
