@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from slice_os import AsyncCorpus, Corpus, Document, Hit, InputError, SpanEncoder
+from slice_os import AsyncCorpus, Corpus, Hit, InputError, SpanEncoder
 from slice_os.query.fusion import BM25_WEIGHT
+
+from .builders import places, said_again
 
 CANCEL, RETURN = "cancel my order", "send the item back"
 SENTENCES = [
@@ -28,15 +29,8 @@ ALL: dict[str, Any] = {"top_k": 5_000, "per_passage": 1_000, "order": "score"}
 @pytest.fixture(scope="module")
 def calls(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     corpus = Corpus(tmp_path_factory.mktemp("several") / "calls.slice", encoder)
-    corpus.add(
-        Document(f"d{number:02}", " ".join((SENTENCES * 2)[number % 7 :][: 1 + number // 3]))
-        for number in range(21)
-    )
+    corpus.add(said_again(SENTENCES, 3))
     return corpus
-
-
-def places(hits: Sequence[Hit]) -> list[tuple[str, str, int, int]]:
-    return [(hit.doc_id, hit.phrase, hit.start, hit.end) for hit in hits]
 
 
 def passage(hit: Hit) -> tuple[str, int]:

@@ -34,12 +34,6 @@ def location(opensearch_url: str, encoder: SpanEncoder) -> Iterator[str]:
         yield location
 
 
-@pytest.fixture
-def calls(location: str, encoder: SpanEncoder) -> Iterator[Corpus]:
-    with Corpus(location, encoder) as corpus:
-        yield corpus
-
-
 def test_pages_of_equal_candidates_never_repeat(calls: Corpus) -> None:
     whole = calls.search(PHRASES, top_k=30, num_candidates=30)
     pages = [calls.search(PHRASES, top_k=7, offset=o, num_candidates=30) for o in (0, 7, 14, 21)]

@@ -38,12 +38,6 @@ def location(opensearch_url: str, encoder: SpanEncoder) -> Iterator[str]:
         yield location
 
 
-@pytest.fixture
-def calls(location: str, encoder: SpanEncoder) -> Iterator[Corpus]:
-    with Corpus(location, encoder) as corpus:
-        yield corpus
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the examples, to build them in."""

@@ -39,12 +39,6 @@ def location(opensearch_url: str, encoder: SpanEncoder) -> Iterator[str]:
 
 
 @pytest.fixture
-def calls(location: str, encoder: SpanEncoder) -> Iterator[Corpus]:
-    with Corpus(location, encoder) as corpus:
-        yield corpus
-
-
-@pytest.fixture
 def query(location: str) -> Callable[..., str]:
     def query(*arguments: str) -> str:
         done = CliRunner().invoke(cli, ["index", "query", *arguments, "--store", location])

@@ -41,12 +41,6 @@ def location(opensearch_url: str, encoder: SpanEncoder) -> Iterator[str]:
 
 
 @pytest.fixture
-def calls(location: str, encoder: SpanEncoder) -> Iterator[Corpus]:
-    with Corpus(location, encoder) as corpus:
-        yield corpus
-
-
-@pytest.fixture
 def scored_here(location: str, encoder: SpanEncoder) -> Iterator[Corpus]:
     """The same index, with token vectors fetched and scored in this process."""
     with Corpus(location, encoder) as corpus:
