@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from slice_os.hits.hit import Hit
+from slice_os.records import record
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class DocumentHits:
     nearest: Hit | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """What is known, as plain JSON types."""
+        """The known fields, as plain JSON types."""
         counted = {} if self.hits is None else {"hits": self.hits}
         near = {} if self.nearest is None else {"nearest": self.nearest.to_dict()}
         return {"doc_id": self.doc_id, **counted, **near}
@@ -31,5 +32,4 @@ class DocumentHits:
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> DocumentHits:
         """The document that `to_dict` gave."""
-        near = raw.get("nearest")
-        return cls(raw["doc_id"], raw.get("hits"), near and Hit.from_dict(near))
+        return record(cls, raw)

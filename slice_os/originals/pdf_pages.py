@@ -91,7 +91,7 @@ def view_page(
 
 
 def _extent(number: int, own: str, text: str, segments: Callable[[], Iterable[Segment]]) -> Extent:
-    """Where in a document the text of a page is; reading all pages tells of those that are alike.
+    """Where a page's text lies in the document; all pages are read, to tell identical ones apart.
 
     Raises an `InputError` if it is not there.
     """

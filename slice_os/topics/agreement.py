@@ -142,7 +142,7 @@ def _read(answers: list[Answer]) -> ReadHit:
 
 
 def _kind(hit: ReadHit) -> tuple[int, int]:
-    """How many readers say right, and how many wrong."""
+    """The numbers of readers who say right, and wrong."""
     right = sum(answer.label.right for answer in hit.answers)
     return right, len(hit.answers) - right
 

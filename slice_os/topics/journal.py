@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from slice_os.errors import InputError
-from slice_os.tables.appending import append, appending, contents
+from slice_os.tables.replacing import append, appending, contents
 from slice_os.threads import checkpoint, uninterrupted
 from slice_os.topics.folder import NoSuchTopicError, StoredTopic, TopicsFolder
 from slice_os.topics.labels import (
