@@ -118,7 +118,7 @@ def import_(files: tuple[str, ...], store: str, work: Path | None, reader: str) 
     be used is reported on standard error, and the exit status is 1.
     """
     from slice_os.corpus import Corpus
-    from slice_os.topics.answers import read_answered
+    from slice_os.topics.imported_labels import read_answered
     from slice_os.topics.journal import LabelJournal
     from slice_os.topics.work import Work
 

@@ -140,7 +140,7 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class LabelEntry:
     """A label that nobody took back, and the number of its line in the file, from 1."""
 
     number: int
@@ -211,7 +211,7 @@ class LabelLines:
         samples: what was drawn to estimate each topic, the latest last.
     """
 
-    given: dict[tuple[str, bool, LabelKey], list[Answer]] = field(default_factory=dict)
+    given: dict[tuple[str, bool, LabelKey], list[LabelEntry]] = field(default_factory=dict)
     renaming: dict[str, str] = field(default_factory=dict)
     samples: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict)
 
@@ -232,7 +232,7 @@ class LabelLines:
                     lines._add(row, number, where)
         return lines
 
-    def answers(self) -> list[Answer]:
+    def answers(self) -> list[LabelEntry]:
         """Every reader's last answers, in the order in which they were given."""
         found = [each[-1] for each in self.given.values() if each]
         both = {old: new for new, old in self.renaming.items()}
@@ -246,7 +246,7 @@ class LabelLines:
         label = replace(label, topic=self.renaming.get(label.topic, label.topic))
         answers = self.given.setdefault((label.reader, label.settled, label.key), [])
         if not taken_back:
-            answers.append(Answer(number, label))
+            answers.append(LabelEntry(number, label))
         elif answers:
             answers.pop()
 
@@ -270,11 +270,11 @@ class LabelLines:
             there[:] = sorted([*there, *moved], key=attrgetter("number"))
 
 
-def _renamed(answer: Answer, topic: str) -> Answer:
+def _renamed(answer: LabelEntry, topic: str) -> LabelEntry:
     return replace(answer, label=replace(answer.label, topic=topic))
 
 
-def read_answers(content: bytes, path: str | Path) -> list[Answer]:
+def read_answers(content: bytes, path: str | Path) -> list[LabelEntry]:
     """Every reader's last answers about the same words, in the order in which they were given.
 
     What settles a disagreement comes beside its reader's own answer. Raises an `InputError` naming
@@ -283,14 +283,14 @@ def read_answers(content: bytes, path: str | Path) -> list[Answer]:
     return LabelLines.of(content, path).answers()
 
 
-def holding(answers: Iterable[Answer]) -> list[Answer]:
+def holding(answers: Iterable[LabelEntry]) -> list[LabelEntry]:
     """One answer about the same words: what settled them, or else the last, in order."""
     ranked = sorted(answers, key=lambda answer: (answer.label.settled, answer.number))
     found = {answer.label.key: answer for answer in ranked}
     return sorted(found.values(), key=attrgetter("number"))
 
 
-def known_to(reader: str, answers: Iterable[Answer]) -> list[Label]:
+def known_to(reader: str, answers: Iterable[LabelEntry]) -> list[Label]:
     """What a reader need not be asked: own answers, settled ones, and those without a name.
 
     For a reader without a name, all answers are.

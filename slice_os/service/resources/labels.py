@@ -17,7 +17,7 @@ from slice_os.service.resources.topics import Filled, Name
 from slice_os.service.services import Services, Shared
 from slice_os.service.settings import LONGEST_PHRASE
 from slice_os.topics.agreement import Agreement, agreement, disputes
-from slice_os.topics.labels import Answer, Label, Origin, label_of
+from slice_os.topics.labels import Label, LabelEntry, Origin, label_of
 from slice_os.topics.reviewing import origin_of, requirements
 
 router = APIRouter(tags=["labels"], route_class=JsonRoute)
@@ -209,7 +209,7 @@ def take_back(services: Shared, request: Request, body: LabelledWords) -> Respon
     return Response(status_code=204)
 
 
-def _row(answer: Answer) -> dict[str, Any]:
+def _row(answer: LabelEntry) -> dict[str, Any]:
     return {"number": answer.number, **answer.label.to_row()}
 
 
