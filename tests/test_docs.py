@@ -15,8 +15,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
-from glob import glob
-from itertools import chain
 from pathlib import Path
 
 import click
@@ -137,8 +135,10 @@ def run_here(line: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Run a documented command in this process, its patterns and ``> FILE`` as in a shell."""
     monkeypatch.chdir(folder)
     line, _, file = line.partition(" > ")
-    words = [sorted(glob(word)) or [word] for word in shlex.split(line)[1:]]
-    done = CliRunner().invoke(cli, [*chain.from_iterable(words)])
+    words: list[str] = []
+    for word in shlex.split(line)[1:]:
+        words += sorted(map(str, Path().glob(word))) if "*" in word else [word]
+    done = CliRunner().invoke(cli, words)
     assert done.exit_code == 0, f"{line}: {done.stderr}"
     if file:
         Path(file).write_bytes(done.stdout_bytes)
