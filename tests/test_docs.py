@@ -192,14 +192,21 @@ def test_the_examples_run(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("page", [README, REPOSITORY / "docs" / "index.md"], ids=lambda p: p.name)
-def test_the_first_lines_of_code_find_what_the_page_says(page: Path, tmp_path: Path) -> None:
+def test_the_first_lines_of_code_find_what_the_page_says(
+    page: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     program = fences(page, "python")[0]
     assert len(program.strip().splitlines()) <= 12
     printed = printed_hits(run([sys.executable, "-c", program], tmp_path))
     promised = printed_hits(fences(page, "text")[0])
     (cut,) = re.findall(r"threshold=(0\.\d+)", program)
     lower = program.replace(cut, str(float(cut) - ROOM)).replace("{hit.cosine:.2f}", "{hit.cosine}")
-    near = run([sys.executable, "-c", lower], tmp_path).splitlines()
+    monkeypatch.chdir(tmp_path)
+    exec(lower, {})
+    near = capsys.readouterr().out.splitlines()
     assert_room([float(line.split()[0]) for line in near], [float(cut)])
     assert [hit[1:] for hit in printed] == [hit[1:] for hit in promised]
     for (cosine, *_), (expected, *_) in zip(printed, promised, strict=True):

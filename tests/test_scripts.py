@@ -62,7 +62,7 @@ SCRIPTS = [
     ("recipes/border_scores.py {data}",),
     ("recipes/evaluation_hashes.py {data}",),
     ("recipes/hard_negatives.py {pairs} triples.jsonl --negatives 1",),
-    ("recipes/found_contrasts.py {data} {contrasts} found.jsonl --hits 40 --kept 200",),
+    ("recipes/found_contrasts.py {data} {contrasts} out.jsonl --hits 40 --contracts 4 --kept 200",),
 ]
 
 pytestmark = [pytest.mark.slow, pytest.mark.release]
