@@ -28,6 +28,7 @@ LINES = {
     "sgd-dialogues/train.jsonl.gz": 40,
     "sgd-dialogues/dev.jsonl.gz": 60,
     "multidogo/turn_level.jsonl.gz": 3_000,
+    "amazon-counterfactual/sentences.jsonl.gz": 2_000,
     "qmsum/val.jsonl.gz": 1,
     "qmsum/train.jsonl.gz": 2,
 }
