@@ -107,6 +107,7 @@ def test_fp32_agrees_with_torch_padded_and_unpadded(minilm: Path, tmp_path: Path
     np.testing.assert_allclose(vectors, _torch_vectors(minilm, TEXT), atol=1e-5, rtol=0)
 
 
+@pytest.mark.slow
 def test_the_projection_that_training_found_is_kept(
     tiny: Callable[..., Path], tmp_path: Path
 ) -> None:
