@@ -18,6 +18,7 @@ from slice_os.errors import InputError
 from slice_os.evaluation.encoders.text_encoder import Cost, TextEncoder
 from slice_os.evaluation.harness import Progress, track
 from slice_os.evaluation.span_retrieval.measures import Gold, answering
+from slice_os.query.filters import DOCUMENT_ID
 from slice_os.query.fusion import BM25_WEIGHT, weighted
 from slice_os.query.options import SENTENCE, SPAN
 from slice_os.query.query import Phrases, Query
@@ -31,7 +32,8 @@ PASSAGE = "passage"
 PASSAGE_HYBRID = "passage-hybrid"
 DENSE = "dense"
 HYBRID = "hybrid"
-SYSTEMS = (BM25, PASSAGE, PASSAGE_HYBRID, DENSE, HYBRID)
+LIKELIEST = "likeliest"
+SYSTEMS = (BM25, PASSAGE, PASSAGE_HYBRID, DENSE, HYBRID, LIKELIEST)
 
 DOCUMENT = "document"
 CORPUS = "corpus"
@@ -174,6 +176,7 @@ class SpanIndex:
         for _, one in self._load(range(len(self._keys))):
             self.places.append(DocumentSpan(one.doc_id, one.encoded.start, one.encoded.end))
             texts.append(one.text)
+        self._numbers = {(doc_id, start): n for n, (doc_id, start, _) in enumerate(self.places)}
         before = encoder.cost
         vectors = encoder.phrases(texts)
         self.passage_cost: Cost = encoder.cost - before
@@ -241,6 +244,31 @@ class SpanIndex:
                     for hit in hits
                 ]
         return self._hits
+
+    @property
+    def verifies(self) -> bool:
+        """Whether a search puts the likeliest hits first; otherwise it is `HYBRID`."""
+        return self._corpus.refinement().verifies
+
+    def likeliest(self, task: RankingTask, size: int) -> list[tuple[int, RankedHit]]:
+        """The first hits of a search with nothing but the query, each in the number of its passage.
+
+        Their score is their probability.
+        """
+        hits = self._corpus.search(
+            task.query,
+            top_k=size,
+            where=None if task.doc_id is None else {DOCUMENT_ID: task.doc_id},
+            unit=self._unit,
+            per_passage=self._per_passage,
+        )
+        return [
+            (
+                self._numbers[hit.doc_id, hit.context.start],
+                RankedHit(hit.probability or 0.0, DocumentSpan(hit.doc_id, hit.start, hit.end)),
+            )
+            for hit in hits
+        ]
 
     def _load(self, numbers: Sequence[int]) -> Iterator[tuple[int, StoredPassage]]:
         for start in range(0, len(numbers), LOAD_PASSAGES):

@@ -20,6 +20,7 @@ from slice_os.evaluation.span_retrieval.measures import (
 from slice_os.evaluation.span_retrieval.ranking import (
     DENSE,
     HYBRID,
+    LIKELIEST,
     PASSAGE_HYBRID,
     RankedHit,
     RankingTask,
@@ -28,7 +29,7 @@ from slice_os.evaluation.span_retrieval.ranking import (
 from slice_os.query.fusion import BM25_WEIGHT, weighted
 
 PRIMARY_CUTOFF = 10
-SPAN_SYSTEMS = (DENSE, HYBRID)
+SPAN_SYSTEMS = (DENSE, HYBRID, LIKELIEST)
 FUSED_SYSTEMS = (HYBRID, PASSAGE_HYBRID)
 WEIGHTS = tuple(round(0.05 * step, 2) for step in range(20))
 # Hits on the first page: fewer for one document than for a whole corpus.
@@ -69,8 +70,14 @@ def answer(
     """The answers of systems to questions."""
     answers = {system: Answers() for system in systems}
     pages: list[tuple[RankingTask, str, list[tuple[int, float]]]] = []
+    if read := answers.get(LIKELIEST):
+        for task in track(tasks, f"{label}, read", len(tasks), progress):
+            shown = index.likeliest(task, _size(task))
+            read.rankings[task.id] = list(dict.fromkeys(str(number) for number, _ in shown))
+            read.pages[task.id] = [hit for _, hit in shown]
+    scoring = {system: found for system, found in answers.items() if system != LIKELIEST}
     for scored in track(index.score(tasks), label, len(tasks), progress):
-        for system, found in answers.items():
+        for system, found in scoring.items():
             scores = scored.scores(system, fits.get(system, Fit()).weight)
             rows = scored.ranking(scores)
             found.rankings[scored.task.id] = [str(scored.first + row) for row in rows]
