@@ -121,7 +121,7 @@ $(VENV)/.base: pyproject.toml requirements.lock
 
 $(VENV)/.dev: $(VENV)/.base
 	@echo "Adding to $(VENV) what tests and checks need, but for torch: a minute or two and 1.9 GB the first time"
-	@$(INSTALL) --no-build-isolation --editable '.[async,aws,client,documents,eval,haystack,langchain,llama-index,mcp,pandas,polars,ray,report,serve,spacy,tables,tracing]' --group dev
+	@$(INSTALL) --no-build-isolation --editable '.[async,aws,client,documents,elasticsearch,eval,haystack,langchain,llama-index,mcp,pandas,polars,ray,report,serve,spacy,tables,tracing]' --group dev
 	@$(BIN)/python -m pytest -qq --collect-only tests/opensearch tests/service > /dev/null & \
 	  $(BIN)/python -m pytest -qq --collect-only --ignore tests/opensearch --ignore tests/service > /dev/null; wait # compiles what is imported
 	@touch $@

@@ -59,6 +59,7 @@ def measure(corpus: Corpus, store: OpenSearchStore, phrases: list[str], how: str
                 (vector,) = query.phrases.vectors
                 least = searches.proposal_score(threshold)
                 body = propose(vector, store.settings, query.where, least)
+                assert body is not None
                 there = {hit["_id"] for hit in all_hits(store.handle, body)}
                 proposed += len(there)
                 those = [key for key, cosine in cosines[phrase] if cosine >= threshold]

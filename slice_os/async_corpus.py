@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from slice_os.corpus import Corpus
 from slice_os.encoder.model_folder import ModelCard, made_by
 from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.errors import imported
 from slice_os.hits.hit import Hit, Hits
 from slice_os.query.options import (
     DEFAULT_MINING,
@@ -32,12 +33,14 @@ from slice_os.search.run import FoundHits, all_hits, best_hits, fused, hits_in, 
 from slice_os.stores.cluster.search.exchange import AsyncDriver
 from slice_os.stores.cluster.search.flows import require
 from slice_os.stores.cluster.search.server_flows import ServerFlows
-from slice_os.stores.cluster.server.connection import parse_location
+from slice_os.stores.cluster.server.connection import Connection, parse_location
+from slice_os.stores.cluster.server.detection import as_async_client
 from slice_os.stores.current import Asking
 from slice_os.stores.registry import find_backend
 from slice_os.verifier.claims import Verifier
 
 if TYPE_CHECKING:
+    from elasticsearch import AsyncElasticsearch
     from opensearchpy import AsyncOpenSearch
     from typing_extensions import Unpack
 
@@ -47,7 +50,7 @@ BATCH_HITS = 64
 class AsyncCorpus:
     """Searches and mines a store without blocking the event loop, with the results of `Corpus`.
 
-    Requests to an index go through opensearch-py's asyncio client. Phrases are encoded, and
+    Requests to an index go through an asyncio client. Phrases are encoded, and
     passages scored, in threads, and so is all work on a local store. To fill a store, use `Corpus`.
 
     Examples:
@@ -67,7 +70,7 @@ class AsyncCorpus:
         store: str | Path,
         encoder: SpanEncoder | str | Path | None = None,
         *,
-        client: AsyncOpenSearch | None = None,
+        client: AsyncOpenSearch | AsyncElasticsearch | None = None,
         verifier: Verifier | str | None = None,
     ) -> None:
         store = str(store)
@@ -78,15 +81,17 @@ class AsyncCorpus:
         self._opening = asyncio.Lock()
         self._asking = Asking()
         self._local: Corpus | None = None
+        self._connection: Connection | None = None
+        self._driver: AsyncDriver
         if client is not None:
-            self._name, self._driver = store, AsyncDriver(client, store)
+            self._name, self._driver = store, AsyncDriver(as_async_client(client), store)
             return
         if find_backend(store).folder(store) is not None:
             self._local = Corpus(store, encoder, verifier=verifier)
             return
-        connection = parse_location(store)
-        self._name = connection.index
-        self._driver = AsyncDriver(connection.async_client(), connection.location)
+        imported("aiohttp", "The asyncio client", "async")
+        self._connection = parse_location(store)
+        self._name = self._connection.index
 
     async def search(
         self,
@@ -122,7 +127,7 @@ class AsyncCorpus:
         """Close the store, or the client if the corpus opened it."""
         if self._local is not None:
             await asyncio.to_thread(self._local.close)
-        elif self._owns_client:
+        elif self._owns_client and self._connection is None:
             await self._driver.client.close()
 
     async def __aenter__(self) -> AsyncCorpus:
@@ -164,7 +169,13 @@ class AsyncCorpus:
         async with self._opening:
             if self._opened is not None and not self._asking.is_due():
                 return self._opened
-            index = await self._driver.run(require(self._name, self._driver.location))
+            if (connection := self._connection) is not None:
+                await asyncio.to_thread(connection.find_engine)
+                self._driver = AsyncDriver(connection.async_client(), connection.location)
+                self._connection = None
+            index = await self._driver.run(
+                require(self._name, self._driver.location, self._driver.engine)
+            )
             self._asking = Asking()
             if self._opened is None or self._opened[0].index.name != index.name:
                 encoder = await asyncio.to_thread(self._load_encoder, index.settings.encoder)

@@ -177,7 +177,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = chain(*shares, others)
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
-        if fixtures & {"opensearch_runtime", "opensearch_url"}:
+        if "elasticsearch_url" in fixtures:
+            item.add_marker(pytest.mark.elastic)
+        elif fixtures & {"opensearch_runtime", "opensearch_url"}:
             item.add_marker(pytest.mark.node)
         if "browser" in fixtures:
             item.add_marker(pytest.mark.browser)

@@ -18,11 +18,13 @@ Location: TypeAlias = str | Path
 GROUP = "slice_os.stores"
 """Entry points of this group are stores of other packages: a scheme, and a `Backend`."""
 
+_SERVERS = ("http", "https", "opensearch+http", "opensearch+https", "elasticsearch+http")
+_CLUSTER = (*_SERVERS, "elasticsearch+https", "elasticsearch+cloud")
+
 # By the scheme of their addresses.
 STORES = {
     "": "slice_os.stores.local.store:BACKEND",
-    "http": "slice_os.stores.cluster.store:BACKEND",
-    "https": "slice_os.stores.cluster.store:BACKEND",
+    **dict.fromkeys(_CLUSTER, "slice_os.stores.cluster.store:BACKEND"),
 }
 
 

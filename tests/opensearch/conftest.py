@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import sys
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from filelock import FileLock
 from opensearchpy import OpenSearch
 
 from slice_os import Corpus, SpanEncoder
 from slice_os.stores.cluster.loading import bulk, lease
 from slice_os.stores.cluster.loading import writer as writing
 
-from .node import Cluster, Node
+from .node import Cluster, Node, shared_node
 from .runtime import Runtime, RuntimeMissingError, find_plugin, find_runtime
 
 Report = Callable[[str], None]
@@ -66,30 +65,16 @@ def plugins(report: Report) -> list[Path]:
 def opensearch_url(request: pytest.FixtureRequest, shared_folder: Path) -> Iterator[str]:
     """The address of a node with the k-NN plugin: ``OPENSEARCH_URL``, or one started here.
 
-    The one started here also has our own plugin, if it can be built. All workers share it: the
-    first that needs it starts it, and stops it when no other worker uses it any more.
+    The one started here also has our own plugin, if it can be built.
     """
     if url := os.environ.get("OPENSEARCH_URL"):
         yield url
         return
     runtime: Runtime = request.getfixturevalue("opensearch_runtime")
     plugins: list[Path] = request.getfixturevalue("plugins")
-    home, address = shared_folder / "node", shared_folder / "node.txt"
-    lock = FileLock(shared_folder / "node.lock")
-    with ExitStack() as started, (shared_folder / "node.users").open("a") as users:
-        with lock:
-            fcntl.flock(users, fcntl.LOCK_SH)
-            starts = not address.exists()
-            if starts:
-                node = started.enter_context(Node(runtime, home, plugins=plugins))
-                address.write_text(node.url)
-        yield address.read_text()
-        if starts:
-            with lock:
-                fcntl.flock(users, fcntl.LOCK_EX)  # waits for the others
-                address.unlink()
-                started.close()
-                shutil.rmtree(home)
+    make = partial(Node, runtime, plugins=plugins)
+    with shared_node(shared_folder, "node", make) as url:
+        yield url
 
 
 @pytest.fixture

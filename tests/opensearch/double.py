@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+WELCOME = b'{"version": {"distribution": "opensearch", "number": "3.5.0"}}'
 NO_INDEX = b'{"error": {"type": "index_not_found_exception", "reason": "none"}}'
 
 Answer = tuple[int, bytes]
@@ -17,7 +18,7 @@ Answer = tuple[int, bytes]
 
 @dataclass
 class Double:
-    """What a fake server records, and how it answers.
+    """What a fake server records, and how it answers; to ``GET /`` with a welcome, which it counts.
 
     Attributes:
         answer: status and body for the body of a request; by default that it knows no index.
@@ -25,6 +26,7 @@ class Double:
         headers: of every request, names in lower case.
         peers: certificates that clients have shown.
         location: where redirects lead.
+        sent: headers of its answers.
     """
 
     answer: Callable[[bytes], Answer] = lambda body: (404, NO_INDEX)
@@ -32,6 +34,10 @@ class Double:
     headers: list[dict[str, str]] = field(default_factory=list)
     peers: list[Any] = field(default_factory=list)
     location: str = ""
+    welcome: bytes = WELCOME
+    welcome_status: int = 200
+    welcomed: int = 0
+    sent: Mapping[str, str] = field(default_factory=dict)
 
 
 @contextmanager
@@ -43,13 +49,21 @@ def serving(double: Double, context: ssl.SSLContext | None = None) -> Iterator[D
 
         def answer(self) -> None:
             request = self.rfile.read(int(self.headers.get("content-length") or 0))
-            double.headers.append({name.lower(): value for name, value in self.headers.items()})
+            asked = self.path != "/"
+            if asked:
+                names = {name.lower(): value for name, value in self.headers.items()}
+                double.headers.append(names)
             if isinstance(self.connection, ssl.SSLSocket):
                 double.peers.append(self.connection.getpeercert())
-            status, body = double.answer(request)
+            status, body = double.welcome_status, double.welcome
+            if asked:
+                status, body = double.answer(request)
+            double.welcomed += not asked
             self.send_response(status)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(body)))
+            for name, value in double.sent.items():
+                self.send_header(name, value)
             if double.location:
                 self.send_header("location", double.location)
             self.end_headers()

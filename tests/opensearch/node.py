@@ -7,6 +7,7 @@ addresses; Ctrl-C stops them.
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
 import random
@@ -19,12 +20,14 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar
+
+from filelock import FileLock
 
 from .runtime import Runtime, find_plugin, find_runtime
 
@@ -266,6 +269,29 @@ class Node:
             "cluster.routing.allocation.disk.threshold_enabled": False,
             **self.settings,
         }
+
+
+@contextmanager
+def shared_node(folder: Path, name: str, make: Callable[[Path], Node]) -> Iterator[str]:
+    """The address of a node that all workers of a run share, in a folder that they share.
+
+    The first that needs it starts it, and stops it when no other worker uses it any more.
+    """
+    home, address = folder / name, folder / f"{name}.txt"
+    lock = FileLock(folder / f"{name}.lock")
+    with ExitStack() as started, (folder / f"{name}.users").open("a") as users:
+        with lock:
+            fcntl.flock(users, fcntl.LOCK_SH)
+            starts = not address.exists()
+            if starts:
+                address.write_text(started.enter_context(make(home)).url)
+        yield address.read_text()
+        if starts:
+            with lock:
+                fcntl.flock(users, fcntl.LOCK_EX)  # waits for the others
+                address.unlink()
+                started.close()
+                shutil.rmtree(home)
 
 
 class Cluster:

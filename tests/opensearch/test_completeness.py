@@ -15,8 +15,9 @@ from slice_os.stores.cluster.server.answers import complete, explain
 
 WHOLE = {"total": 2, "successful": 2, "failed": 0}
 PART = {"total": 2, "failed": 1, "failures": [{"reason": {"reason": "node is gone"}}]}
-SEARCH, MULTI_SEARCH = Call("search", {"body": {}}), Call("msearch", {"body": []})
-OPEN_POINT = Call("create_pit", {"index": "calls", "params": {}})
+SEARCH = Call("search", {"body": {}}, ("hits",))
+MULTI_SEARCH = Call("msearch", {"body": []}, ("responses",))
+OPEN_POINT = Call("create_pit", {"index": "calls", "params": {}}, ("pit_id",))
 HITS: dict[str, Any] = {"hits": {"hits": []}, "timed_out": False, "_shards": WHOLE}
 
 
@@ -52,7 +53,7 @@ def ask(request: Request) -> Flow[Any]:
         (MULTI_SEARCH, {"responses": [HITS, HITS | {"_shards": PART}]}, "1 of 2 shards failed"),
         (MULTI_SEARCH, {"responses": [HITS | {"timed_out": True}, HITS]}, "own time limit"),
         (OPEN_POINT, {"pit_id": "p", "_shards": PART}, "1 of 2 shards failed"),
-        (SEARCH, "<html>Log in</html>", "not one of OpenSearch; is there a proxy"),
+        (SEARCH, "<html>Log in</html>", "not one of OpenSearch or Elasticsearch; is there a proxy"),
         (MULTI_SEARCH, {"ok": True}, "not one of OpenSearch"),
     ],
 )

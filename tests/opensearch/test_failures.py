@@ -159,7 +159,7 @@ def test_a_node_that_stays_down(
         assert "\n" not in str(caught.value)
     status, output, errors = call_cli(capsys, *command)
     assert (status, output, errors.count("\n")) == (1, "", 1)
-    assert "no answer (ConnectionError); is OpenSearch running?" in errors
+    assert "no answer (ConnectionError); is the server running?" in errors
 
     tight_node.start()
     with OpenSearch(tight_node.url) as client:

@@ -12,6 +12,7 @@ import pytest
 from opensearchpy import exceptions
 
 from slice_os import StoreError
+from slice_os.stores.cluster.engines.opensearch import OPENSEARCH
 from slice_os.stores.cluster.search import exchange, flows
 from slice_os.stores.cluster.search.exchange import (
     AsyncDriver,
@@ -36,7 +37,7 @@ def scan(point: str) -> Stream[str]:
 
 
 def pages() -> Generator[Any, Any, None]:
-    yield from flows.at_point("calls", scan)
+    yield from flows.at_point("calls", OPENSEARCH, scan)
 
 
 class Client:
@@ -45,17 +46,18 @@ class Client:
     def __init__(self, **failures: Exception) -> None:
         self.sent: list[str] = []
         self._failures = failures
+        self.transport = self
 
-    def create_pit(self, index: str, params: Any) -> Any:
-        return self._answer("create", {"pit_id": "point"})
+    def perform_request(self, method: str, url: str, **more: Any) -> Any:
+        if method == "POST":
+            assert url == "/calls/_search/point_in_time"
+            return self._answer("create", {"pit_id": "point"})
+        assert more["body"] == {"pit_id": "point"}
+        return self._answer("delete", {})
 
     def search(self, body: Any, params: Any) -> Any:
         page = 0 if "search_after" not in body else body["search_after"][0]
         return self._answer("search", {"hits": {"hits": PAGES[page] if page < 2 else []}})
-
-    def delete_pit(self, body: Any) -> Any:
-        assert body == {"pit_id": ["point"]}
-        return self._answer("delete", {})
 
     def _answer(self, name: str, answer: Any) -> Any:
         self.sent.append(name)
@@ -93,7 +95,7 @@ BOTH = pytest.mark.parametrize("kind", [Client, AsyncClient])
 
 def test_a_flow_is_driven_by_hand() -> None:
     flow = pages()
-    assert next(flow).method == "create_pit"
+    assert next(flow).arguments["url"] == "/calls/_search/point_in_time"
     first = flow.send({"pit_id": "point"})
     assert first.method == "search"
     assert "index" not in first.arguments
@@ -104,14 +106,14 @@ def test_a_flow_is_driven_by_hand() -> None:
     second = flow.send(None)
     assert second.method == "search"
     assert second.arguments["body"]["search_after"] == [1]
-    closing = Call("delete_pit", {"body": {"pit_id": ["point"]}})
-    assert flow.send({"hits": {"hits": []}}) == closing
+    closing = flow.send({"hits": {"hits": []}})
+    assert closing.arguments["body"] == {"pit_id": "point"}
     with pytest.raises(StopIteration):
         flow.send({})
 
 
 def test_an_index_that_is_missing_has_no_mapping() -> None:
-    flow = flows.resolve("calls", "there")
+    flow = flows.resolve("calls", "there", OPENSEARCH)
     assert next(flow) == Call("indices.get_mapping", {"index": "calls"})
     with pytest.raises(StopIteration) as ended:
         flow.throw(NotFoundError("there: none"))

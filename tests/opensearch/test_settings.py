@@ -73,7 +73,7 @@ def test_no_index(opensearch_url: str, index_name: str) -> None:
 
 def test_no_server() -> None:
     corpus = Corpus("http://127.0.0.1:9/calls")
-    with pytest.raises(StoreError, match=r"no answer .*is OpenSearch running\?"):
+    with pytest.raises(StoreError, match=r"no answer .*is the server running\?"):
         corpus.search("cancel my order")
 
 

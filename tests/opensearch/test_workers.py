@@ -22,6 +22,7 @@ from opensearchpy import OpenSearch, TransportError
 from slice_os import Corpus, IndexOptions, SpanEncoder, StoreError
 from slice_os.ingest.passages import encode_documents
 from slice_os.spans.passages import DocumentPart
+from slice_os.stores.cluster.engines.opensearch import OPENSEARCH
 from slice_os.stores.cluster.loading import lease
 from slice_os.stores.cluster.loading import writer as writer_module
 from slice_os.stores.cluster.loading.loading import find_faults, leased
@@ -389,7 +390,7 @@ class TestCreating:
     ) -> None:
         handle = IndexHandle(opensearch, index_name, index_name)
         options = IndexOptions(policy="all")
-        settings = choose(options, encoder.card, 64, encoder.projection)
+        settings = choose(options, encoder.card, 64, encoder.projection, OPENSEARCH)
         indices.make_version(handle, (), options, settings)
         store = OpenSearchStore.create(opensearch, index_name, encoder)
         assert store.handle.name == f"{index_name}-000002"

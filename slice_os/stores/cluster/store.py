@@ -1,10 +1,10 @@
-"""The OpenSearch store: exact scores from the server, or from here if it may not run scripts."""
+"""The store on a server: exact scores from there, or from here if it may not run scripts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opensearchpy import OpenSearch
 
@@ -31,6 +31,7 @@ from slice_os.stores.cluster.search.scripted import ScriptEngine
 from slice_os.stores.cluster.search.server_flows import ServerFlows
 from slice_os.stores.cluster.server.answers import retrying
 from slice_os.stores.cluster.server.connection import IndexHandle, parse_location
+from slice_os.stores.cluster.server.detection import as_client
 from slice_os.stores.cluster.versions.manage import create_first
 from slice_os.stores.protocol import (
     WHOLE,
@@ -47,6 +48,9 @@ from slice_os.stores.protocol import (
 from slice_os.text.documents import Metadata
 from slice_os.text.passage_layout import LAYOUT
 
+if TYPE_CHECKING:
+    from elasticsearch import Elasticsearch
+
 
 class OpenSearchStore:
     """An index of passages, their span vectors and their terms.
@@ -57,7 +61,7 @@ class OpenSearchStore:
     scripts, the token vectors are fetched and scored here. Methods are those of `Store`.
 
     Args:
-        client: your own, or one that `parse_location` makes.
+        client: your own, of opensearch-py or Elasticsearch, or one that `parse_location` makes.
         name: index or alias.
         location: how messages call this store; the name by default.
 
@@ -68,7 +72,10 @@ class OpenSearchStore:
     asks_server = True
     folder = None
 
-    def __init__(self, client: OpenSearch, name: str, location: str | None = None) -> None:
+    def __init__(
+        self, client: OpenSearch | Elasticsearch, name: str, location: str | None = None
+    ) -> None:
+        client = as_client(client)
         self._alias = alias = IndexHandle(client, name, location or name)
         self.index = index = require_index(alias)
         self.settings = index.settings
@@ -87,7 +94,7 @@ class OpenSearchStore:
     @classmethod
     def create(
         cls,
-        client: OpenSearch,
+        client: OpenSearch | Elasticsearch,
         name: str,
         encoder: SpanEncoder,
         *,
@@ -99,9 +106,9 @@ class OpenSearchStore:
         If another process makes it at the same time, both open the same index.
 
         Raises an `InputError` on options that do not fit the encoder, and a `StoreError` if there
-        is an index with other settings, or OpenSearch refuses.
+        is an index with other settings, or the server refuses.
         """
-        handle = IndexHandle(client, name, name)
+        handle = IndexHandle(as_client(client), name, name)
         chosen = options or IndexOptions()
         create_first(handle, chosen, encoder.card, max_pieces, encoder.projection)
         return cls(client, name)
@@ -231,7 +238,7 @@ class OpenSearchStore:
 
 
 class OpenSearchBackend(Backend):
-    """Stores at ``http(s)://[user@]host[:port]/index``."""
+    """Stores at ``http(s)://[user@]host[:port]/index``, and where `parse_location` says."""
 
     def exists(self, location: str) -> bool:
         handle = IndexHandle.at(location)

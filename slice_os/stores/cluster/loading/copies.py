@@ -1,6 +1,6 @@
 """What a load leaves besides what it stored: second copies, and replicas that are being made.
 
-Token vectors and spans are not in ``_source``, so OpenSearch keeps every document once more as it
+Token vectors and spans are not in ``_source``, so the server keeps every document once more as it
 was sent, until all copies of its shard have it on disk: a replica that missed some writes is
 brought up to date from these copies. Merges drop the copies that no replica can ask for.
 """
@@ -26,9 +26,9 @@ MANY_COPIES = 0.25
 LARGE_LOAD = 0.25
 # An index below this is merged by its next loads soon enough.
 SMALLEST_BYTES = 64 << 20
-# What OpenSearch merges by itself at most; a merged segment that is larger stays as it is.
+# What the server merges by itself at most; a merged segment that is larger stays as it is.
 SEGMENT_BYTES = 5 << 30
-# OpenSearch finds out every 30 seconds which writes all copies of a shard have on disk, or later.
+# The server finds out every 30 seconds which writes all copies of a shard have on disk, or later.
 WAIT_SECONDS = 90.0
 REPLICA_SECONDS = 3600.0
 # Replicas are being made, or nodes are asked what they still have of them.
@@ -75,7 +75,7 @@ def drop_copies(handle: IndexHandle, writes_before: int) -> None:
             _drop(handle, writes_before)
     except StoreError as error:
         logger.warning(
-            "%s; what was loaded takes twice the space until OpenSearch merges it", error
+            "%s; what was loaded takes twice the space until the server merges it", error
         )
 
 
@@ -131,7 +131,7 @@ def await_replicas(handle: IndexHandle) -> None:
         # What was asked before has had its effects, such as replicas that are being made.
         while any(map(handle.ask(health, wait_for_events="languid").get, UNDER_WAY)):
             if time.monotonic() > deadline:
-                raise StoreError(f"{handle.location}: OpenSearch still makes replicas")
+                raise StoreError(f"{handle.location}: the server still makes replicas")
             time.sleep(0.5)
     except StoreError as error:
         logger.warning("%s; until they are there, a node that is lost takes its part along", error)

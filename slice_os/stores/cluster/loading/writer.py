@@ -245,7 +245,7 @@ class OpenSearchWriter:
         for outcome in outcomes:
             if outcome.owner == NOBODY:
                 if outcome.reason:
-                    raise StoreError(f"{self._handle.location}: OpenSearch says {outcome.reason}")
+                    raise StoreError(f"{self._handle.location}: the server says {outcome.reason}")
                 continue
             state = self._open[outcome.owner]
             state.unanswered -= 1

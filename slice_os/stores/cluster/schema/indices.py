@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from slice_os.arrays import FloatArray
+from slice_os.stores.cluster.engines.engine import Engine
 from slice_os.stores.cluster.schema.settings import (
     META,
     IndexOptions,
@@ -33,6 +34,11 @@ class Index:
 
     name: str
     settings: IndexSettings
+
+    @property
+    def engine(self) -> Engine:
+        """The engine that holds it."""
+        return self.settings.engine
 
     def with_projection(self, record: Mapping[str, Any]) -> Index:
         """With its projection, which has a record of its own, with the id `PROJECTION_KEY`."""

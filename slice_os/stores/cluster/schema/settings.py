@@ -12,6 +12,7 @@ import orjson
 from slice_os.arrays import FloatArray
 from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import InputError, ModelError, StoreError
+from slice_os.stores.cluster.engines.engine import Engine
 from slice_os.stores.cluster.schema.span_policy import SpanPolicy
 from slice_os.text.words import INVISIBLE
 
@@ -69,6 +70,7 @@ class IndexSettings:
         projection: ``(encoder.dimension, encoder.dimension)`` of the model, of which the first
             ``dimensions`` rows are used; None if the vectors are not projected. It is too large
             for ``_meta`` and has a record of its own.
+        engine: that holds the index.
     """
 
     encoder: ModelCard
@@ -76,6 +78,7 @@ class IndexSettings:
     policy: str
     vectors: str
     dimensions: int
+    engine: Engine
     projection: FloatArray | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -93,7 +96,11 @@ _IN_META = ("max_pieces", "policy", "vectors", "dimensions")
 
 
 def choose(
-    options: IndexOptions, card: ModelCard, max_pieces: int, projection: FloatArray | None
+    options: IndexOptions,
+    card: ModelCard,
+    max_pieces: int,
+    projection: FloatArray | None,
+    engine: Engine,
 ) -> IndexSettings:
     """The settings of a new index.
 
@@ -110,7 +117,8 @@ def choose(
         raise InputError(
             f"{dimensions} of {full} dimensions need the model's projection.npy; export again"
         )
-    return IndexSettings(card, max_pieces, options.policy, options.vectors, dimensions, projection)
+    made_with = (options.policy, options.vectors, dimensions, engine)
+    return IndexSettings(card, max_pieces, *made_with, projection)
 
 
 def noted(mapping: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,10 +127,11 @@ def noted(mapping: Mapping[str, Any]) -> dict[str, Any]:
     return ours
 
 
-def settings_of(mapping: Mapping[str, Any], location: str) -> IndexSettings:
+def settings_of(mapping: Mapping[str, Any], location: str, engine: Engine) -> IndexSettings:
     """Read the ``_meta`` of an index's mapping.
 
-    Raises a `StoreError` if slice-os did not make the index, or if another version did.
+    Raises a `StoreError` if slice-os did not make the index, or another version did, or if its span
+    vectors are not such as the engine searches.
     """
     meta = mapping.get("_meta", {}).get(META)
     if meta is None:
@@ -135,9 +144,16 @@ def settings_of(mapping: Mapping[str, Any], location: str) -> IndexSettings:
             f"{location}: index has schema version {schema}, this slice-os reads "
             f"{SCHEMA_VERSION}; upgrade slice-os, or ingest again into a new index"
         )
+    spans = mapping.get("properties", {}).get("spans", {}).get("properties", {})
+    if (kind := spans.get("vec", {}).get("type")) != engine.vector_type:
+        raise StoreError(
+            f"{location}: its span vectors are of type {kind or 'unknown'}, but {engine.name} "
+            f"searches {engine.vector_type}; the index was copied from another engine, or its "
+            "mapping was changed: ingest again into a new index"
+        )
     values = {name: meta[name] for name in _IN_META}
     try:
-        return IndexSettings(ModelCard.from_fields(meta["encoder"]), **values)
+        return IndexSettings(ModelCard.from_fields(meta["encoder"]), **values, engine=engine)
     except (ModelError, TypeError, AttributeError):
         raise damaged from None
 
@@ -156,6 +172,8 @@ def template(pattern: str, options: IndexOptions, settings: IndexSettings) -> di
     properties["text"]["analyzer"] = options.analyzer
     fields = {name: {"type": kind} for name, kind in options.fields.items()}
     properties["metadata"]["properties"] = fields
-    vector = properties["spans"]["properties"]["vec"]
-    vector |= {"dimension": settings.dimensions, "data_type": settings.vectors}
+    engine = settings.engine
+    index |= engine.index_settings
+    vector = engine.vector_field(settings.dimensions, settings.vectors)
+    properties["spans"]["properties"]["vec"] = vector
     return body

@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from opensearchpy import OpenSearch
 
+from slice_os.stores.cluster.engines.engine import Engine
 from slice_os.stores.cluster.server.answers import complete
 from slice_os.stores.cluster.server.connection import errors_explained
+from slice_os.stores.cluster.server.detection import engine_of
 from slice_os.threads import checkpoint
 
 if TYPE_CHECKING:
@@ -30,10 +32,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request: a client's method by name, such as ``cat.plugins``, and its arguments."""
+    """A request: a client's method by name, such as ``cat.plugins``, and its arguments.
+
+    The answer must have the fields that are needed.
+    """
 
     method: str
     arguments: Mapping[str, Any]
+    needed: tuple[str, ...] = ()
 
     def of(self, client: OpenSearch | AsyncOpenSearch) -> Any:
         """The client's answer; of the asyncio client, one to wait for."""
@@ -62,9 +68,6 @@ Stream: TypeAlias = Generator[Request | Emit[T], Any, None]
 
 
 LIST_PLUGINS = Call("cat.plugins", {"format": "json"})
-
-# The field that an answer must have.
-_NEEDED = {"msearch": ("responses",), "search": ("hits",), "create_pit": ("pit_id",)}
 
 
 def _emitting(flow: Flow[T]) -> Stream[T]:
@@ -134,7 +137,7 @@ class Driver:
             return request.work()
         with errors_explained(self.location):
             answer = request.of(self.client)
-        return complete(answer, self.location, *_NEEDED.get(request.method, ()))
+        return complete(answer, self.location, *request.needed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,11 @@ class AsyncDriver:
 
     client: AsyncOpenSearch
     location: str
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of the server."""
+        return engine_of(self.client)
 
     async def run(self, flow: Flow[T]) -> T:
         """The result of a flow."""
@@ -166,4 +174,4 @@ class AsyncDriver:
             return await asyncio.to_thread(request.work)
         with errors_explained(self.location):
             answer = await request.of(self.client)
-        return complete(answer, self.location, *_NEEDED.get(request.method, ()))
+        return complete(answer, self.location, *request.needed)

@@ -12,6 +12,7 @@ from slice_os.arrays import FloatArray
 from slice_os.errors import StoreError
 from slice_os.query.query import Query
 from slice_os.stores.candidates import ScoredCandidates
+from slice_os.stores.cluster.engines.engine import Engine
 from slice_os.stores.cluster.schema.indices import PROJECTION_KEY, Index
 from slice_os.stores.cluster.schema.records import passage_key
 from slice_os.stores.cluster.schema.settings import settings_of
@@ -81,10 +82,10 @@ class SearchFlows:
         """Passages with a span at or above the threshold; see `Store.scan`."""
         query = yield from self.filtered(query)
         best = yield from self.best_bm25(query)
-        if exhaustive:
+        ids = None if exhaustive else (yield from self.near(query, threshold))
+        if ids is None:
             yield from self._walk(query, threshold, best)
         else:
-            ids = yield from self.near(query, threshold)
             yield from self.fetch_above(ids, query, threshold, best)
 
     def _walk(self, query: Query, threshold: float, best: FloatArray) -> Stream[ScoredCandidates]:
@@ -97,7 +98,7 @@ class SearchFlows:
                 found = yield Compute(partial(searches.candidates, hits, query, best))
                 yield from self._emit_above(found, query, threshold, point)
 
-        yield from at_point(self.index.name, scan)
+        yield from at_point(self.index.name, self.index.engine, scan)
 
     def fetch_above(
         self,
@@ -112,8 +113,11 @@ class SearchFlows:
             found = yield from self._candidates(query, some, best, point)
             yield from self._emit_above(found, query, threshold, point)
 
-    def near(self, query: Query, threshold: float) -> Flow[list[str]]:
-        """Ids of the passages that the index proposes for a threshold, in stored order."""
+    def near(self, query: Query, threshold: float) -> Flow[list[str] | None]:
+        """Ids of the passages that the index proposes for a threshold, in stored order.
+
+        None if there may be more than the engine finds, so that all have to be scored.
+        """
         least = searches.proposal_score(threshold)
         found: set[tuple[str, int]] = set()
         for vector in query.phrases.vectors:
@@ -122,7 +126,10 @@ class SearchFlows:
             found.update(searches.places(answer["hits"]["hits"]))
             if len(answer["hits"]["hits"]) == searches.GRAPH_WIDTH:
                 further = searches.radial(vector, self.index.settings, query.where, least)
-                found |= yield from at_point(self.index.name, partial(all_places, body=further))
+                if further is None:
+                    return None
+                walk = partial(all_places, body=further)
+                found |= yield from at_point(self.index.name, self.index.engine, walk)
         return [passage_key(*place) for place in sorted(found)]
 
     def _candidates(
@@ -170,7 +177,7 @@ class SearchFlows:
             asked = {"params": searches.NAMED_SCORES | searches.ALL_SHARDS}
         for some in searches.pieces(ids, searches.FETCHED_PASSAGES):
             page = searches.from_point(body(some, query.phrases.texts), point)
-            hits += (yield Call("search", {**asked, "body": page}))["hits"]["hits"]
+            hits += (yield Call("search", {**asked, "body": page}, ("hits",)))["hits"]["hits"]
         return hits
 
     def best_bm25(self, query: Query) -> Flow[FloatArray]:
@@ -191,11 +198,13 @@ class SearchFlows:
     def answers(self, bodies: Sequence[Body], query: Query) -> Flow[list[Answer]]:
         """The answers to several searches, failed ones included."""
         lines = searches.msearch(self.index.name, bodies, query)
-        answers: list[Answer] = (yield Call("msearch", {"body": lines}))["responses"]
+        answers: list[Answer] = (yield Call("msearch", {"body": lines}, ("responses",)))[
+            "responses"
+        ]
         return answers
 
 
-def resolve(name: str, location: str) -> Flow[Index | None]:
+def resolve(name: str, location: str, engine: Engine) -> Flow[Index | None]:
     """The index of that name, or the one behind an alias of that name; None if there is neither.
 
     Raises a `StoreError` if the alias stands for several indices, or slice-os did not make the
@@ -208,22 +217,22 @@ def resolve(name: str, location: str) -> Flow[Index | None]:
     if len(found) != 1:
         raise StoreError(f"{location}: stands for {len(found)} indices; name one of them")
     ((concrete, body),) = found.items()
-    index = Index(concrete, settings_of(body["mappings"], location))
+    index = Index(concrete, settings_of(body["mappings"], location, engine))
     if index.settings.dimensions == index.settings.encoder.dimension:
         return index
     read = Call("get", {"index": index.name, "id": PROJECTION_KEY})
     return index.with_projection((yield read))
 
 
-def require(name: str, location: str) -> Flow[Index]:
+def require(name: str, location: str, engine: Engine) -> Flow[Index]:
     """As `resolve`, but a `StoreError` if there is no index."""
-    index = yield from resolve(name, location)
+    index = yield from resolve(name, location, engine)
     if index is None:
         raise no_index(location)
     return index
 
 
-def pages(index: str, body: Body) -> Stream[list[Answer]]:
+def pages(index: str, engine: Engine, body: Body) -> Stream[list[Answer]]:
     """The hits of a search, page by page, in one state of a concrete index."""
 
     def scan(point: str) -> Stream[list[Answer]]:
@@ -231,7 +240,7 @@ def pages(index: str, body: Body) -> Stream[list[Answer]]:
         while hits := (yield from next_page(point, body, hits)):
             yield Emit(hits)
 
-    yield from at_point(index, scan)
+    yield from at_point(index, engine, scan)
 
 
 def all_places(point: str, body: Body) -> Flow[set[tuple[str, int]]]:
@@ -255,16 +264,24 @@ def next_page(
     if hits is not None and len(hits) < body["size"]:
         return []
     page = searches.from_point(body, point, hits or ())
-    found: list[Answer] = (yield Call("search", {"body": page, "params": params}))["hits"]["hits"]
+    found: list[Answer] = (yield Call("search", {"body": page, "params": params}, ("hits",)))[
+        "hits"
+    ]["hits"]
     return found
 
 
-def at_point(index: str, use: Callable[[str], Generator[Any, Any, T]]) -> Generator[Any, Any, T]:
+def at_point(
+    index: str, engine: Engine, use: Callable[[str], Generator[Any, Any, T]]
+) -> Generator[Any, Any, T]:
     """The result of a flow on one state of an index."""
-    point = (yield Call("create_pit", {"index": index, "params": searches.NEW_POINT}))["pit_id"]
+    paths, send = engine.point, "transport.perform_request"
+    params = {"keep_alive": searches.KEEP_ALIVE, **paths.whole}
+    opening = {"method": "POST", "url": f"/{index}{paths.opens}", "params": params}
+    point = (yield Call(send, opening, (paths.key,)))[paths.key]
     try:
         return (yield from use(point))
     finally:
         # If the server cannot be told, the point expires by itself.
         with suppress(StoreError):
-            yield Call("delete_pit", {"body": {"pit_id": [point]}})
+            body = {paths.key: point}
+            yield Call(send, {"method": "DELETE", "url": paths.closes, "body": body})

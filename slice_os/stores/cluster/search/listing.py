@@ -30,12 +30,16 @@ def find_index(handle: IndexHandle) -> Index | None:
     Raises a `StoreError` if the alias stands for several indices, or slice-os did not make the
     index.
     """
-    return Driver(handle.client, handle.location).run(flows.resolve(handle.name, handle.location))
+    return Driver(handle.client, handle.location).run(
+        flows.resolve(handle.name, handle.location, handle.engine)
+    )
 
 
 def require_index(handle: IndexHandle) -> Index:
     """As `find_index`, but a `StoreError` if there is none."""
-    return Driver(handle.client, handle.location).run(flows.require(handle.name, handle.location))
+    return Driver(handle.client, handle.location).run(
+        flows.require(handle.name, handle.location, handle.engine)
+    )
 
 
 @retrying
@@ -57,13 +61,15 @@ def find_entries(handle: IndexHandle, keys: Sequence[str]) -> list[dict[str, Any
             if answer["error"]["type"] == "index_not_found_exception":
                 raise deleted(handle.location)
             reason = reason_of(answer["error"])
-            raise UnavailableError(f"{handle.location}: OpenSearch says {reason}")
+            raise UnavailableError(f"{handle.location}: the server says {reason}")
     return [answer for answer in answers if answer["found"]]
 
 
 def hits(handle: IndexHandle, body: Body) -> Iterator[Answer]:
     """All hits of a search in one state of a concrete index; see `flows.pages`."""
-    pages = Driver(handle.client, handle.location).stream(flows.pages(handle.name, body))
+    pages = Driver(handle.client, handle.location).stream(
+        flows.pages(handle.name, handle.engine, body)
+    )
     return chain.from_iterable(pages)
 
 

@@ -123,8 +123,9 @@ def count(where: Where) -> Body:
 
 
 def measure() -> Body:
-    """Count all passages, and their token vectors on average."""
-    return count(()) | {"aggs": {"pieces": {"avg": {"field": "n_pieces"}}}}
+    """Count all passages, and their token vectors on average; and one of them."""
+    one = searches.PLACES | {"size": 1}
+    return count(()) | one | {"aggs": {"pieces": {"avg": {"field": "n_pieces"}}}}
 
 
 def best(

@@ -14,6 +14,7 @@ from slice_os.arrays import FloatArray
 from slice_os.query.query import Query, Where
 from slice_os.spans.choice import PassageScorer
 from slice_os.stores.candidates import PassageKey, ScoredCandidates, StoredPassage
+from slice_os.stores.cluster.engines.engine import Knn
 from slice_os.stores.cluster.schema.records import (
     index_vectors,
     named_scores,
@@ -37,7 +38,6 @@ GRAPH_WIDTH = 10_000
 NAMED_CHARACTERS = 1_024
 PROPOSAL_MARGIN = 0.1
 KEEP_ALIVE = "5m"
-NEW_POINT = {"keep_alive": KEEP_ALIVE, "allow_partial_pit_creation": "false"}
 ALL_SHARDS = {"allow_partial_search_results": "false"}
 NAMED_SCORES = {"include_named_queries_score": "true"}
 
@@ -88,7 +88,7 @@ def dense(
     dialogues, exploring for ``size`` passages only misses many of the best ones; see
     docs/notebook/2026-11-opensearch-search.md.
     """
-    query = _nested(vector, settings, where, {"k": max(size, depth)})
+    query = _nested(vector, settings, where, settings.engine.nearest, max(size, depth))
     return PLACES | {"size": size, "query": query}
 
 
@@ -98,13 +98,17 @@ def nearest(vector: FloatArray, settings: IndexSettings, where: Where, least: fl
     return body | {"min_score": least, "sort": STORED_ORDER, "track_scores": True}
 
 
-def radial(vector: FloatArray, settings: IndexSettings, where: Where, least: float) -> Body:
+def radial(vector: FloatArray, settings: IndexSettings, where: Where, least: float) -> Body | None:
     """A page of passages with an indexed span at or above a score; ids only, in stored order.
+
+    None if the engine has no such search.
 
     Radial search follows the graph only while it meets spans of about that score, so it misses
     whole regions in which they are rare: docs/notebook/2026-11-opensearch-search.md, "Mining".
     """
-    query = _nested(vector, settings, where, {"min_score": least})
+    if settings.engine.radial is None:
+        return None
+    query = _nested(vector, settings, where, settings.engine.radial, least)
     return PLACES | {"size": GRAPH_WIDTH, "query": query, "sort": STORED_ORDER}
 
 
@@ -225,13 +229,13 @@ def scored(admitted: Body, phrases: Sequence[str], rows: Sequence[int] = ()) -> 
     return {"bool": {"filter": [admitted], "should": named, "minimum_should_match": 0}}
 
 
-def _nested(vector: FloatArray, settings: IndexSettings, where: Where, limit: Body) -> Body:
-    clause = {"vector": index_vectors(vector[None], settings)[0].tolist(), **limit}
+def _nested(
+    vector: FloatArray, settings: IndexSettings, where: Where, search: Knn, limit: float
+) -> Body:
     # Inside the clause the filter applies during graph search, so k passages are found.
-    if where:
-        clause["filter"] = {"bool": {"filter": conditions(where)}}
-    knn = {"knn": {"spans.vec": clause}}
-    return {"nested": {"path": "spans", "score_mode": "max", "query": knn}}
+    filtered = {"bool": {"filter": conditions(where)}} if where else {}
+    clause = search(index_vectors(vector[None], settings)[0].tolist(), limit, filtered)
+    return {"nested": {"path": "spans", "score_mode": "max", "query": clause}}
 
 
 def with_content(body: Body) -> Body:

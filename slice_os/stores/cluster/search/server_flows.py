@@ -19,7 +19,9 @@ from slice_os.errors import StoreError
 from slice_os.query.fusion import Linear
 from slice_os.query.options import SERVER, SearchOptions, load_fusion
 from slice_os.query.query import Query
+from slice_os.spans.choice import PassageScorer
 from slice_os.stores.candidates import BestPassages, ScoredCandidates, ScoredPassage, best_columns
+from slice_os.stores.cluster.schema.records import stored_passage
 from slice_os.stores.cluster.search import hybrid, scripted, searches
 from slice_os.stores.cluster.search.exchange import LIST_PLUGINS, Flow, Stream
 from slice_os.stores.cluster.search.flows import SearchFlows, at_point, next_page
@@ -68,6 +70,8 @@ class ServerFlows(SearchFlows):
 
     def best_passages(self, query: Query, wanted: SearchOptions) -> Flow[BestPassages | None]:
         """The best passages; None if the server does not score."""
+        if (yield from self.find_engine(query)) is None:
+            return None
         query = yield from self.filtered(query)
         return (yield from self._scoring(query, partial(self._best, query, wanted)))
 
@@ -82,10 +86,10 @@ class ServerFlows(SearchFlows):
         # Only passages that have a hit are fetched.
         scan = partial(scripted.scan, query, engine=engine, threshold=threshold - PRECISION)
         fetch = partial(self.fetch_above, query=query, threshold=threshold, best=best)
-        if exhaustive:
+        ids = None if exhaustive else (yield from self.near(query, threshold))
+        if ids is None:
             yield from self._scan_ranges(query, passages, scan, fetch)
             return
-        ids = yield from self.near(query, threshold)
         for some in searches.pieces(ids, scripted.LARGEST_ANSWER):
             (answer,) = yield from self.msearch([scan(searches.by_id(some))], query)
             yield from fetch(searches.in_stored_order(answer["hits"]["hits"]))
@@ -115,7 +119,39 @@ class ServerFlows(SearchFlows):
             self._size = scripted.IndexSize.of(answer)
             self._engine = best_engine(plugins)
             self._known = True
+            if self.index.engine.proves_scripts:
+                yield from self._prove(searches.ids_of([answer]), query)
         return self._engine
+
+    def _prove(self, ids: Sequence[str], query: Query) -> Flow[None]:
+        """Compare the engine's score of a passage with ours, and give it up if they differ.
+
+        Without a passage, the next search does so.
+        """
+        if (engine := self._engine) is None:
+            return
+        body = scripted.best(query, 0, searches.by_id(ids), engine, Weights(), (0, 1))
+        try:
+            (answer,) = yield from self._scripted([searches.with_content(body)], query)
+        except ScriptsRefusedError as refusal:
+            if not refusal.passing:
+                self._give_up(engine, refusal)
+                yield from self._prove(ids, query)
+            return
+        hits = answer["hits"]["hits"]
+        self._known = bool(hits)
+        for hit in hits:
+            ours = PassageScorer(stored_passage(hit).encoded, query).best_cosines()[0]
+            if abs(hit["sort"][0] - 1 - ours) > PRECISION:
+                self._engine = None
+                logger.warning(
+                    "%s: scripts of %s score a passage with %.4f, which is %.4f; token vectors are "
+                    "fetched instead, and searches are slower",
+                    self.location,
+                    engine.lang,
+                    hit["sort"][0] - 1,
+                    ours,
+                )
 
     def _give_up(self, engine: ScriptEngine, refusal: ScriptsRefusedError) -> None:
         self._engine = PAINLESS if engine is NATIVE else None
@@ -310,7 +346,7 @@ class ServerFlows(SearchFlows):
                 while hits := (yield from next_page(point, body, hits)):
                     yield from fetch(searches.in_stored_order(hits), point=point)
 
-        yield from at_point(self.index.name, walk)
+        yield from at_point(self.index.name, self.index.engine, walk)
 
     def _edges(self, query: Query, ranges: int, point: str) -> Flow[list[str]]:
         """Ids of documents that divide the passages into about so many ranges of one size."""

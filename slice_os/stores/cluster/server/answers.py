@@ -38,11 +38,12 @@ def complete(answer: Any, location: str, *needed: str) -> Any:
     ``needed`` are names that the answer must have.
 
     Raises an `UnavailableError` if shards failed, if the server ran out of time, or if something
-    else than OpenSearch answered.
+    else than a search engine answered.
     """
     if needed and not (isinstance(answer, Mapping) and answer.keys() >= set(needed)):
         raise UnavailableError(
-            f"{location}: the answer is not one of OpenSearch; is there a proxy in between?"
+            f"{location}: the answer is not one of OpenSearch or Elasticsearch; is there a proxy "
+            "in between?"
         )
     if not isinstance(answer, Mapping):
         return answer
@@ -70,7 +71,7 @@ def explain(error: exceptions.OpenSearchException, location: str) -> StoreError:
     if isinstance(error, exceptions.AuthenticationException):
         return StoreError(
             f"{location}: login refused (401); check the user and SLICE_OS_PASSWORD, or "
-            "SLICE_OS_TOKEN"
+            "SLICE_OS_TOKEN or ELASTIC_API_KEY"
         )
     if is_blocked(error):
         return StoreError(
@@ -90,7 +91,7 @@ def explain(error: exceptions.OpenSearchException, location: str) -> StoreError:
         )
     kind = UnavailableError if is_passing(error) else StoreError
     if isinstance(error, exceptions.ConnectionError):
-        return kind(f"{location}: no answer ({type(error).__name__}); is OpenSearch running?")
+        return kind(f"{location}: no answer ({type(error).__name__}); is the server running?")
     if isinstance(error, exceptions.NotFoundError):
         kind = NotFoundError
     reason = _reason(error)
@@ -98,7 +99,7 @@ def explain(error: exceptions.OpenSearchException, location: str) -> StoreError:
         return UnavailableError(
             f"{location}: no node has {missing[0]}; wait for the node that had them, or start it"
         )
-    return kind(f"{location}: OpenSearch says {reason}")
+    return kind(f"{location}: the server says {reason}")
 
 
 def refusal(answer: Mapping[str, Any], location: str) -> StoreError:

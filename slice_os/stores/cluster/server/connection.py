@@ -1,11 +1,11 @@
-"""Connections to OpenSearch from a location and the environment, and an index on a server."""
+"""Connections to a server from a location and the environment, and an index there."""
 
 from __future__ import annotations
 
 import logging
 import os
 import re
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -20,7 +20,11 @@ from urllib3 import Timeout
 
 from slice_os.errors import InputError, StoreError, imported
 from slice_os.stores.addresses import is_loopback
+from slice_os.stores.cluster.engines.elasticsearch import ELASTICSEARCH
+from slice_os.stores.cluster.engines.engine import Engine
+from slice_os.stores.cluster.engines.opensearch import OPENSEARCH
 from slice_os.stores.cluster.server.answers import complete, explain, one_line
+from slice_os.stores.cluster.server.detection import engine_at, engine_of
 
 if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch
@@ -34,6 +38,10 @@ PREFIX = "SLICE_OS_"
 # Certificate authorities, the client's certificate, and the key of that; the client's options.
 TLS_FILES = ("ca_certs", "client_cert", "client_key")
 _TIMEOUT = Timeout(connect=CONNECT_SECONDS, read=TIMEOUT_SECONDS)
+API_KEY = "ELASTIC_API_KEY"
+CLOUD_ID = "ELASTIC_CLOUD_ID"
+_CLOUD = "elasticsearch+cloud"
+_NAMED = {"": None, "opensearch": OPENSEARCH, "elasticsearch": ELASTICSEARCH}
 _FORM = "not of the form http(s)://[user@]host[:port]/index"
 
 logger = logging.getLogger("slice_os")
@@ -41,10 +49,11 @@ logger = logging.getLogger("slice_os")
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """The address of an index, and a login: a user and password, or a bearer token, or neither.
+    """The address of an index, and a login: a user and password, a token, an API key, or nothing.
 
     Files are for TLS, by the names of `TLS_FILES`. With an AWS region, requests are signed with
-    SigV4 for it; the service is ``es``, or ``aoss`` for OpenSearch Serverless.
+    SigV4 for it; the service is ``es``, or ``aoss`` for OpenSearch Serverless. Without an engine,
+    the server is asked which one it runs.
     """
 
     url: str
@@ -55,6 +64,8 @@ class Connection:
     files: Mapping[str, str] = field(default_factory=dict)
     aws_region: str | None = None
     aws_service: str = "es"
+    engine: Engine | None = None
+    api_key: str | None = field(default=None, repr=False)
 
     @property
     def location(self) -> str:
@@ -68,13 +79,23 @@ class Connection:
         a `MissingExtraError` if signing for AWS needs boto3, which is not installed.
         """
         with self._problems_explained():
-            return OpenSearch(**self._options(asynchronous=False))
+            options = self._options(asynchronous=False)
+            return self.find_engine().connect(options)
 
     def async_client(self) -> AsyncOpenSearch:
         """An asyncio client, as `client`; it needs aiohttp."""
         imported("aiohttp", "The asyncio client", "async")
         with self._problems_explained():
-            return opensearchpy.AsyncOpenSearch(**self._options(asynchronous=True))
+            return self.find_engine().connect_async(self._options(asynchronous=True))
+
+    def find_engine(self) -> Engine:
+        """The engine there; requests for OpenSearch alone are signed for AWS.
+
+        Raises a `StoreError` as `engine_at`.
+        """
+        if self.aws_region:
+            return OPENSEARCH
+        return self.engine or engine_at(self.url, self.location, self._options(asynchronous=False))
 
     @contextmanager
     def _problems_explained(self) -> Iterator[None]:
@@ -102,11 +123,17 @@ class Connection:
             # The client would encode as Latin-1, and fail on other passwords.
             pair = b64encode(f"{self.user}:{self.password or ''}".encode()).decode()
             options["headers"] = {"authorization": f"Basic {pair}"}
+        elif self.api_key:
+            options["headers"] = {"authorization": f"ApiKey {self.api_key}"}
         return options
 
 
 def parse_location(location: str, environ: Mapping[str, str] = os.environ) -> Connection:
     """The connection for ``http(s)://[user@]host[:port]/index``.
+
+    The scheme may name the engine, as in ``elasticsearch+https``; otherwise the server is asked.
+    ``elasticsearch+cloud://index`` is at the Cloud id in ``ELASTIC_CLOUD_ID``. Only addresses that
+    name Elasticsearch are sent the API key in ``ELASTIC_API_KEY``.
 
     Secrets come from the environment: ``SLICE_OS_PASSWORD`` or ``SLICE_OS_TOKEN``, or a file
     that ``SLICE_OS_PASSWORD_FILE`` or ``SLICE_OS_TOKEN_FILE`` names. So do
@@ -119,6 +146,9 @@ def parse_location(location: str, environ: Mapping[str, str] = os.environ) -> Co
         InputError: on a name that no index can have.
     """
     # A malformed location may contain a password anywhere, so it is never repeated.
+    if location.startswith(f"{_CLOUD}://"):
+        index = location.partition("://")[2].strip("/")
+        location = f"elasticsearch+https://{_cloud_host(environ)}/{index}"
     try:
         parts = urlsplit(location)
         port = parts.port
@@ -134,16 +164,19 @@ def parse_location(location: str, environ: Mapping[str, str] = os.environ) -> Co
         raise StoreError(f"the store's address is {_FORM}")
     check_name(index)
     user = unquote(parts.username) if parts.username else None
-    password, token = _secret("PASSWORD", environ), _secret("TOKEN", environ)
+    named, _, scheme = parts.scheme.rpartition("+")
+    engine = _NAMED[named]
+    password, token = (_secret(PREFIX + name, environ) for name in ("PASSWORD", "TOKEN"))
+    api_key = _secret(API_KEY, environ) if engine is ELASTICSEARCH else None
     aws_region = environ.get(PREFIX + "AWS_REGION")
-    sends_secret = not aws_region and (token or (user and password))
+    sends_secret = not aws_region and (token or (user and password) or api_key)
     local = is_loopback(parts.hostname) or parts.hostname.endswith(".localhost")
-    if parts.scheme == "http" and sends_secret and not local:
+    if scheme == "http" and sends_secret and not local:
         _warn_of_plain_http(parts.hostname)
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    port = port or (443 if parts.scheme == "https" else 80)
+    port = port or (443 if scheme == "https" else 80)
     return Connection(
-        url=f"{parts.scheme}://{host}:{port}",
+        url=f"{scheme}://{host}:{port}",
         index=index,
         user=user,
         password=password,
@@ -151,6 +184,8 @@ def parse_location(location: str, environ: Mapping[str, str] = os.environ) -> Co
         files={name: file for name in TLS_FILES if (file := environ.get(PREFIX + name.upper()))},
         aws_region=aws_region,
         aws_service=environ.get(PREFIX + "AWS_SERVICE", "es"),
+        engine=engine,
+        api_key=api_key,
     )
 
 
@@ -163,9 +198,22 @@ def _warn_of_plain_http(host: str) -> None:
     )
 
 
-def _secret(name: str, environ: Mapping[str, str]) -> str | None:
+def _cloud_host(environ: Mapping[str, str]) -> str:
+    """Host and port of a Cloud id: a name, and in base64 a domain and the id of the cluster."""
+    try:
+        packed = environ[CLOUD_ID].rpartition(":")[2]
+        domain, cluster, *_ = b64decode(packed).decode().split("$")
+    except KeyError:
+        raise StoreError(f"{_CLOUD}://…: set {CLOUD_ID}, which Elastic's console shows") from None
+    except ValueError:
+        raise StoreError(f"{CLOUD_ID}: not a Cloud id, such as NAME:BASE64") from None
+    host, _, port = domain.partition(":")
+    return f"{cluster}.{host}:{port or 443}"
+
+
+def _secret(variable: str, environ: Mapping[str, str]) -> str | None:
     """A secret from the environment, or from the file that it names; no error repeats it."""
-    variable, secret = PREFIX + name, environ.get(PREFIX + name)
+    as_header, secret = variable != f"{PREFIX}PASSWORD", environ.get(variable)
     if file := environ.get(f"{variable}_FILE"):
         variable = f"{variable}_FILE: {file}"
         try:
@@ -174,7 +222,7 @@ def _secret(name: str, environ: Mapping[str, str]) -> str | None:
             reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
             raise StoreError(f"{variable}: {reason}") from None
     secret = secret.strip("\r\n") if secret else None
-    if secret and name == "TOKEN" and not (secret.isascii() and secret.isprintable()):
+    if secret and as_header and not (secret.isascii() and secret.isprintable()):
         raise StoreError(f"{variable}: has characters that a token cannot have")
     return secret
 
@@ -197,7 +245,7 @@ def _aws(region: str, service: str, asynchronous: bool) -> dict[str, Any]:
 
 
 def check_name(name: str) -> None:
-    """Raise an `InputError` on a name that OpenSearch does not accept for an index."""
+    """Raise an `InputError` on a name that no server accepts for an index."""
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,200}", name):
         raise InputError(
             f"index name {name!r}: use lower-case letters, digits, '.', '_' and '-', and begin "
@@ -226,6 +274,11 @@ class IndexHandle:
     def errors_explained(self) -> AbstractContextManager[None]:
         """Turn the client's exceptions into one-line `StoreError`s."""
         return errors_explained(self.location)
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of the server."""
+        return engine_of(self.client)
 
     def ask(self, method: Callable[..., Any], *needed: str, **arguments: Any) -> Any:
         """What a method of the client answers about the index.

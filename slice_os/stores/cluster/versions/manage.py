@@ -104,7 +104,7 @@ def describe(handle: IndexHandle, current: bool = True) -> IndexVersion:
     meta = noted(mappings)
     restore = meta.get(RESTORE)
     lasting = live | (restore or {})
-    settings = settings_of(mappings, handle.location)
+    settings = settings_of(mappings, handle.location, handle.engine)
     return IndexVersion(
         index=handle.name,
         current=current,
@@ -277,7 +277,7 @@ def create_first(
     stands for an index with other settings.
     """
     check_name(handle.name)
-    settings = choose(options, card, max_pieces, projection)
+    settings = choose(options, card, max_pieces, projection, handle.engine)
     there = indices.find_versions(handle)
     if not there:
         try:

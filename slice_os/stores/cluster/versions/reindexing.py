@@ -40,7 +40,7 @@ def reindex(
         on_passage: called with how many passages are done, and how many there are.
 
     Raises an `InputError` on options that do not fit the encoder, and a `StoreError` if there is no
-    such index, if another process is writing to it, or if OpenSearch rejects what is sent.
+    such index, if another process is writing to it, or if the server rejects what is sent.
     """
     source = find_index(handle)
     if source is None:
@@ -60,7 +60,9 @@ def reindex(
         drop(handle, [old.index for old in there if old.unfinished])
         fields = {**version.options.fields, **changes.get("fields", {})}
         options = replace(version.options, **{**changes, "fields": fields})
-        settings = choose(options, made_with.encoder, made_with.max_pieces, projection)
+        settings = choose(
+            options, made_with.encoder, made_with.max_pieces, projection, handle.engine
+        )
         target = indices.make_version(handle, indices.find_versions(handle), options, settings)
         _fill(handle.named(source.name), target, version.passages, on_passage)
         lease.check()

@@ -1,0 +1,63 @@
+"""The node of Elasticsearch, for tests of the OpenSearch store that run on it, too."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from opensearchpy import OpenSearch
+
+from slice_os.stores.cluster.server.connection import parse_location
+from tests.opensearch.conftest import (
+    Report,
+    index_name,
+    quick_lease,
+    report,
+    small_requests,
+)
+from tests.opensearch.node import shared_node
+from tests.opensearch.runtime import Runtime, RuntimeMissingError
+
+from .node import ElasticsearchNode
+from .runtime import find_elasticsearch
+
+__all__ = ["index_name", "quick_lease", "report", "small_requests"]
+
+
+@pytest.fixture(scope="session")
+def elasticsearch_runtime(report: Report) -> Runtime:
+    """The JDK and the jars; skips if they are unavailable, and fails under CI=true."""
+    try:
+        return find_elasticsearch(report)
+    except RuntimeMissingError as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(str(error), pytrace=False)
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def elasticsearch_url(request: pytest.FixtureRequest, shared_folder: Path) -> Iterator[str]:
+    """The address of a node: ``ELASTICSEARCH_URL``, or one started here, for all workers."""
+    if url := os.environ.get("ELASTICSEARCH_URL"):
+        yield url
+        return
+    runtime: Runtime = request.getfixturevalue("elasticsearch_runtime")
+    make = partial(ElasticsearchNode, runtime)
+    with shared_node(shared_folder, "elasticsearch", make) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def opensearch_url(elasticsearch_url: str) -> str:
+    """In this folder, tests of the OpenSearch store have the node of Elasticsearch."""
+    return elasticsearch_url
+
+
+@pytest.fixture
+def opensearch(elasticsearch_url: str) -> Iterator[OpenSearch]:
+    """A client of the session's node, as the store makes it."""
+    with parse_location(f"{elasticsearch_url}/none").client() as client:
+        yield client

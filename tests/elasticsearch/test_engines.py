@@ -1,0 +1,146 @@
+"""The engine of a server is found out, or said beforehand; without a node."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from slice_os import SliceError
+from slice_os.stores.cluster.engines.elasticsearch import ELASTICSEARCH
+from slice_os.stores.cluster.engines.opensearch import OPENSEARCH
+from slice_os.stores.cluster.server import detection
+from slice_os.stores.cluster.server.connection import IndexHandle, parse_location
+from slice_os.stores.registry import store_exists
+from tests.opensearch.double import Double, serving
+
+KEY = "s3ntinel-k3y=="
+NEW = {"version": {"number": "9.5.3"}, "tagline": "You Know, for Search"}
+PRODUCT = {"X-Elastic-Product": "Elasticsearch"}
+
+
+@pytest.fixture
+def double() -> Iterator[Double]:
+    with serving(Double()) as server:
+        yield server
+
+
+def welcome(double: Double, about: Any, **more: Any) -> None:
+    double.welcome = json.dumps(about).encode()
+    for name, value in more.items():
+        setattr(double, name, value)
+
+
+@pytest.mark.parametrize(
+    ("about", "sent", "status", "engine"),
+    [
+        ({"version": {"distribution": "opensearch", "number": "3.5.0"}}, {}, 200, OPENSEARCH),
+        (
+            {"version": {"number": "7.10.2"}, "tagline": "The OpenSearch Project"},
+            {},
+            200,
+            OPENSEARCH,
+        ),
+        (NEW, PRODUCT, 200, ELASTICSEARCH),
+        (NEW, {}, 200, ELASTICSEARCH),
+        ({"error": "security_exception"}, PRODUCT, 403, ELASTICSEARCH),
+        ({"error": "no permissions"}, {}, 403, OPENSEARCH),
+    ],
+)
+def test_the_server_is_asked_once(
+    double: Double, about: Any, sent: dict[str, str], status: int, engine: Any
+) -> None:
+    welcome(double, about, sent=sent, welcome_status=status)
+    for _ in range(3):
+        with IndexHandle.at(f"{double.url}/calls").client as client:
+            assert detection.engine_of(client) is engine
+    assert double.welcomed == 1
+
+
+@pytest.mark.parametrize(
+    ("about", "says"),
+    [
+        ({"name": "other"}, "neither OpenSearch nor Elasticsearch answers; use OpenSearch 3.5"),
+        (["<html>"], "neither OpenSearch nor Elasticsearch answers"),
+        (
+            {**NEW, "version": {"number": "8.18.1"}},
+            "Elasticsearch 8.18.1 answers; supported are OpenSearch 3.5 or newer and Elasticsearch "
+            "8.19 and 9.x",
+        ),
+    ],
+)
+def test_a_server_that_does_not_do(double: Double, about: Any, says: str) -> None:
+    welcome(double, about)
+    with pytest.raises(SliceError, match=rf"^{double.url}/calls: {says}"):
+        store_exists(f"{double.url}/calls")
+
+
+def test_an_address_that_says_it_is_not_asked(double: Double) -> None:
+    double.sent = PRODUCT
+    scheme = f"elasticsearch+{double.url}"
+    assert not store_exists(f"{scheme}/calls")
+    assert not store_exists(f"opensearch+{double.url}/calls")
+    assert double.welcomed == 0
+
+
+def test_another_product_is_refused_where_elasticsearch_is_said(double: Double) -> None:
+    double.answer = lambda body: (200, b"{}")
+    with pytest.raises(SliceError, match=f"{double.url}: not Elasticsearch, or a proxy drops its"):
+        store_exists(f"elasticsearch+{double.url}/calls")
+
+
+def test_logins(double: Double) -> None:
+    double.sent = PRODUCT
+    environ = {"ELASTIC_API_KEY": KEY}
+    logins = [
+        (f"elasticsearch+{double.url}/calls", environ, f"ApiKey {KEY}"),
+        (f"elasticsearch+{double.url}/calls", {"SLICE_OS_TOKEN": "t0ken"}, "Bearer t0ken"),
+        (f"opensearch+{double.url}/calls", environ, None),
+        (f"{double.url}/calls", environ, None),
+    ]
+    for location, variables, expected in logins:
+        connection = parse_location(location, variables)
+        assert KEY not in repr(connection)
+        with connection.client() as client:
+            assert not client.indices.exists(index="calls")
+        assert double.headers[-1].get("authorization") == expected
+
+
+def test_a_cloud_id_is_an_address() -> None:
+    packed = base64.b64encode(b"eu.example.com$abc$def").decode()
+    connection = parse_location("elasticsearch+cloud://calls", {"ELASTIC_CLOUD_ID": f"my:{packed}"})
+    assert connection.location == "https://abc.eu.example.com:443/calls"
+    assert connection.find_engine() is ELASTICSEARCH
+    for environ, says in (
+        ({}, "set ELASTIC_CLOUD_ID"),
+        ({"ELASTIC_CLOUD_ID": "my:no base64"}, "ELASTIC_CLOUD_ID: not a Cloud id"),
+        ({"ELASTIC_CLOUD_ID": "my:bm90aGluZw=="}, "ELASTIC_CLOUD_ID: not a Cloud id"),
+    ):
+        with pytest.raises(SliceError, match=says):
+            parse_location("elasticsearch+cloud://calls", environ)
+
+
+def test_without_the_client_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "elasticsearch", None)
+    with pytest.raises(
+        SliceError, match=r"needs an extra: pip install 'slice-os\[elasticsearch\]'"
+    ):
+        store_exists("elasticsearch+http://127.0.0.1:9/calls")
+
+
+@pytest.mark.parametrize("scheme", ["elasticsearch+http", "http"])
+def test_a_server_that_is_away(scheme: str) -> None:
+    with pytest.raises(
+        SliceError, match=r"calls: no answer \(ConnectionError\); is the server run"
+    ):
+        store_exists(f"{scheme}://127.0.0.1:9/calls")
+
+
+def test_a_key_that_expired(double: Double) -> None:
+    double.answer = lambda body: (401, b'{"error": {"type": "security_exception", "reason": "x"}}')
+    with pytest.raises(SliceError, match=r"login refused \(401\)"):
+        store_exists(f"elasticsearch+{double.url}/calls")
