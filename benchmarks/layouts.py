@@ -37,6 +37,7 @@ from slice_os import Corpus, IndexOptions, LocalStore, SpanEncoder
 from slice_os.query.fusion import convex
 from slice_os.search.run import make_query
 from slice_os.spans.passages import DocumentPart
+from slice_os.stores.cluster.engines.opensearch import OPENSEARCH
 from slice_os.stores.cluster.schema.records import passage_key
 from slice_os.stores.cluster.search import scripted, searches
 from slice_os.stores.cluster.store import OpenSearchStore
@@ -221,7 +222,7 @@ def one_vector(bench: Bench, truth: list[set[Place]]) -> dict[str, Any]:
         vector = bench.queries[number].phrases.vectors[0].tolist()
         bodies = [
             {"query": {"knn": {"vec": {"vector": vector, "k": 400}}}},
-            {"query": searches.terms(bench.phrases[number])},
+            {"query": searches.terms(bench.phrases[number], OPENSEARCH)},
         ]
         lines = [
             line

@@ -38,7 +38,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "mcp": ("serve:mcp", "Let a language model search stores."),
     },
     "Maintain": {
-        "store": ("store:store", "Describe, list, delete, compact or check what is stored."),
+        "store": ("store:store", "Describe, list, delete, compact, copy or check what is stored."),
         "index": ("index:index", "Plan, migrate and query an index in OpenSearch."),
         "doctor": ("doctor:doctor", "Check what works here, and how fast."),
     },

@@ -14,6 +14,7 @@ import click
 
 from slice_os.cli.groups import CommandGroup
 from slice_os.cli.options import connect, rows_option, store_option
+from slice_os.cli.progress import StepBar
 from slice_os.cli.render import echo_json, printable, show, styled, wants_json
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ NO_DATES = "none; documents get them by --date-field or --time-field of ingest"
 
 @click.group(cls=CommandGroup)
 def store() -> None:
-    """Describe, list, delete, compact or check what is stored."""
+    """Describe, list, delete, compact, copy or check what is stored."""
 
 
 @store.command()
@@ -136,6 +137,40 @@ def compact(store: str) -> None:
         opened.compact()
     after = folder_size(folder)
     click.echo(f"{store}: {before / 1e6:,.1f} MB before, {after / 1e6:,.1f} MB after", err=True)
+
+
+@store.command("copy")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+def copy_to(source: str, target: str) -> int:
+    """Copy a store into another one, which may be of another kind, without encoding.
+
+    FROM and TO are folders or addresses, as of --store. TO is made if it is not there. Run the
+    same command again after an interruption: what is there already is passed over. At the end,
+    both stores are compared: their documents, and the hits of 50 phrases. The exit status is 1 if
+    they differ.
+    """
+    from slice_os.encoder.model_folder import made_by
+    from slice_os.encoder.span_encoder import SpanEncoder
+    from slice_os.stores.copying import copy_store, differences
+    from slice_os.stores.protocol import NewStore
+    from slice_os.stores.registry import create_store, find_backend, open_store, store_exists
+
+    with closing(open_store(source)) as old, closing(StepBar()) as bar:
+        info = old.info()
+        if not store_exists(target):
+            projection = None
+            if find_backend(target).folder(target) is None:
+                projection = SpanEncoder(made_by(info.encoder, source)).projection
+            create_store(target, NewStore(info.encoder, info.max_pieces, projection))
+        with closing(open_store(target, info.encoder)) as new:
+            copied = copy_store(old, new, lambda n: bar.update("copied", n, info.documents))
+            found = differences(old, new)
+    for difference in found:
+        show({"difference": difference}, printable(difference))
+    told = f"{len(found)} differences" if found else "both are the same"
+    click.echo(f"{copied:,} of {info.documents:,} documents copied; {told}", err=True)
+    return 1 if found else 0
 
 
 @store.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -76,6 +77,13 @@ class DocumentPart:
     document: Document
     passages: tuple[EncodedPassage, ...]
     last: bool
+
+
+def own_fields(common: Metadata, passages: Iterable[EncodedPassage]) -> Iterator[EncodedPassage]:
+    """The passages with the fields that their document does not have, or has otherwise."""
+    for passage in passages:
+        rest = {name: it for name, it in passage.metadata.items() if common.get(name) != it}
+        yield replace(passage, metadata=rest)
 
 
 def quantise(vectors: FloatArray) -> tuple[Int8Array, FloatArray]:

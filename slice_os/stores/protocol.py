@@ -285,6 +285,26 @@ class ReplaceableStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class KeptDocument(Document):
+    """A document as it is stored, with the fingerprint that it was written with."""
+
+    kept: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the document that was ingested, with segments that are not kept."""
+        return self.kept
+
+
+@runtime_checkable
+class CopyableStore(Protocol):
+    """A store that can be read as it was written."""
+
+    def stored_documents(self) -> Iterator[DocumentPart]:
+        """All documents by id, each a `KeptDocument` with all its passages and their vectors."""
+
+
+@dataclass(frozen=True, slots=True)
 class NewStore:
     """The properties of a new store, for vectors of the encoder with that card.
 

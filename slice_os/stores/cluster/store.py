@@ -14,7 +14,7 @@ from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import StoreError
 from slice_os.query.options import SearchOptions
 from slice_os.query.query import Query
-from slice_os.spans.passages import DEFAULT_MAX_PIECES
+from slice_os.spans.passages import DEFAULT_MAX_PIECES, DocumentPart
 from slice_os.stores.candidates import BestPassages, ScoredCandidates
 from slice_os.stores.cluster.loading.writer import OpenSearchWriter, writing
 from slice_os.stores.cluster.schema.records import document_key, ordinals_of, source_key
@@ -46,7 +46,6 @@ from slice_os.stores.protocol import (
     WorkShare,
 )
 from slice_os.text.documents import Metadata
-from slice_os.text.passage_layout import LAYOUT
 
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
@@ -176,13 +175,10 @@ class OpenSearchStore:
         record, passages = self._stored(doc_id, ["metadata"])
         if record is None:
             return None
-        fields = [one.get("metadata", {}) for one in passages]
-        first = fields[0] if fields else {}
-        return {
-            name: value
-            for name, value in first.items()
-            if name != LAYOUT and all(other.get(name) == value for other in fields)
-        }
+        return listing.common_fields([one.get("metadata", {}) for one in passages])
+
+    def stored_documents(self) -> Iterator[DocumentPart]:
+        return listing.stored_documents(self.handle)
 
     def fields(self) -> dict[str, str]:
         return listing.field_kinds(self.handle)

@@ -57,6 +57,8 @@ ELASTICSEARCH = Engine(
     nearest=_nearest,
     # Its least similarity applies to the candidates of a search alone.
     radial=None,
+    # It multiplies by k1 + 1, which Lucene no longer does.
+    boost=1 / 2.2,
     point=PointInTime(
         opens="/_pit",
         closes="/_pit",

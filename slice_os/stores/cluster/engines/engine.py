@@ -44,6 +44,7 @@ class Engine:
         vector_field: what the mapping says of that field, by dimensions and ``byte`` or ``float``.
         nearest: the clause for so many nearest spans.
         radial: the clause for all spans from a score on; None if the engine has no such search.
+        boost: of terms, for scores of BM25 as Lucene has them.
         point: requests for a point in time.
         proves_scripts: whether the scores of a script are compared with ours before it is used.
     """
@@ -59,5 +60,6 @@ class Engine:
     vector_field: Callable[[int, str], dict[str, Any]]
     nearest: Knn
     radial: Knn | None
+    boost: float
     point: PointInTime
     proves_scripts: bool

@@ -60,6 +60,7 @@ OPENSEARCH = Engine(
     vector_field=_vector_field,
     nearest=_nearest,
     radial=_radial,
+    boost=1,
     point=PointInTime(
         opens="/_search/point_in_time",
         closes="/_search/point_in_time",

@@ -89,7 +89,7 @@ class SearchFlows:
             yield from self.fetch_above(ids, query, threshold, best)
 
     def _walk(self, query: Query, threshold: float, best: FloatArray) -> Stream[ScoredCandidates]:
-        body = searches.walk(query)
+        body = searches.walk(query, self.index.engine)
         params = searches.ALL_SHARDS | searches.NAMED_SCORES
 
         def scan(point: str) -> Stream[ScoredCandidates]:
@@ -166,7 +166,7 @@ class SearchFlows:
     def _hits(
         self,
         ids: Sequence[str],
-        body: Callable[[Sequence[str], Sequence[str]], Body],
+        body: Callable[[Sequence[str], Sequence[str], Engine], Body],
         query: Query,
         point: str | None,
     ) -> Flow[list[Answer]]:
@@ -176,13 +176,15 @@ class SearchFlows:
         if point is not None:
             asked = {"params": searches.NAMED_SCORES | searches.ALL_SHARDS}
         for some in searches.pieces(ids, searches.FETCHED_PASSAGES):
-            page = searches.from_point(body(some, query.phrases.texts), point)
+            page = searches.from_point(body(some, query.phrases.texts, self.index.engine), point)
             hits += (yield Call("search", {**asked, "body": page}, ("hits",)))["hits"]["hits"]
         return hits
 
     def best_bm25(self, query: Query) -> Flow[FloatArray]:
         """``(n_phrases,)``, the highest BM25 of each phrase."""
-        return searches.best_bm25((yield from self.msearch(searches.best(query), query)))
+        return searches.best_bm25(
+            (yield from self.msearch(searches.best(query, self.index.engine), query))
+        )
 
     def msearch(self, bodies: Sequence[Body], query: Query) -> Flow[list[Answer]]:
         """The answers to several searches.

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from itertools import chain
+from itertools import chain, groupby
 from typing import Any
 
 from slice_os.errors import UnavailableError
 from slice_os.query.filters import Condition, unknown_field
+from slice_os.spans.passages import DocumentPart, own_fields
 from slice_os.stores.cluster.schema.indices import Index
+from slice_os.stores.cluster.schema.records import ordinals_of, stored_passage
 from slice_os.stores.cluster.search import flows
 from slice_os.stores.cluster.search.clauses import DATE, NUMBERS, path
 from slice_os.stores.cluster.search.exchange import Driver
 from slice_os.stores.cluster.search.metadata import mapped_fields, value_of, values_body
-from slice_os.stores.cluster.search.searches import ALL_SHARDS, PASSAGES, Answer, Body
+from slice_os.stores.cluster.search.searches import (
+    ALL_SHARDS,
+    PASSAGES,
+    WALK_PASSAGES,
+    Answer,
+    Body,
+)
 from slice_os.stores.cluster.server.answers import deleted, reason_of, retrying
 from slice_os.stores.cluster.server.connection import IndexHandle
-from slice_os.stores.protocol import DocumentEntry, FieldValue, SourceEntry
+from slice_os.stores.protocol import DocumentEntry, FieldValue, KeptDocument, SourceEntry
+from slice_os.text.documents import Metadata, Scalar
+from slice_os.text.passage_layout import LAYOUT
 
 PAGE = 1_000
 # Up to this many documents are counted exactly; OpenSearch counts no more.
@@ -107,6 +117,41 @@ def list_documents(
     for hit in hits(handle, body):
         record = hit["_source"]
         yield DocumentEntry(record["doc_id"], record["source"], record["passages"])
+
+
+def stored_documents(handle: IndexHandle) -> Iterator[DocumentPart]:
+    """All documents by id, with their vectors, in one state; see `CopyableStore`."""
+    body = {
+        "size": WALK_PASSAGES,
+        "query": {"terms": {"kind": ["document", "passage"]}},
+        "sort": [{"doc_id": "asc"}, {"kind": "asc"}, {"ordinal": "asc"}],
+        "docvalue_fields": ["tokens"],
+    }
+    for doc_id, group in groupby(hits(handle, body), key=lambda hit: hit["_source"]["doc_id"]):
+        record, *rest = group
+        entry = record["_source"]
+        if entry["kind"] != "document":
+            continue  # its record is gone, or not written yet
+        ordinals = ordinals_of(entry)
+        there = [hit for hit in rest if hit["_source"]["ordinal"] in ordinals]
+        sources = [hit["_source"] for hit in there]
+        text = "".join(one["gap"] + one["text"] for one in sources) + entry["gap"]
+        metadata = common_fields([one.get("metadata", {}) for one in sources])
+        document = KeptDocument(
+            doc_id, text, metadata, source=entry["source"], kept=entry["fingerprint"]
+        )
+        passages = (stored_passage(hit).encoded for hit in there)
+        yield DocumentPart(document, tuple(own_fields(metadata, passages)), last=True)
+
+
+def common_fields(fields: Sequence[Metadata]) -> dict[str, Scalar]:
+    """The fields that all passages have in common."""
+    first = fields[0] if fields else {}
+    return {
+        name: value
+        for name, value in first.items()
+        if name != LAYOUT and all(other.get(name) == value for other in fields)
+    }
 
 
 def list_sources(handle: IndexHandle) -> Iterator[SourceEntry]:

@@ -71,7 +71,8 @@ def export_query(
         exported["scored"] = {
             "path": with_bm25,
             "bodies": [
-                scripted.best(query, row, nothing, engine, weights, (0, 10)) | has_span
+                scripted.best(query, row, nothing, engine, weights, (0, 10), settings.engine)
+                | has_span
                 for row in rows
             ],
             "fill": {"ids": f"{_FILTER}/ids/values", "bm25_weight": f"{_SCRIPT}/bm25_weight"},
@@ -83,7 +84,7 @@ def export_query(
                 f"phrases: together longer than {searches.NAMED_CHARACTERS} characters, more "
                 "than one query may name; export several queries"
             )
-        by_id = searches.fetch([], query.phrases.texts)
+        by_id = searches.fetch([], query.phrases.texts, settings.engine)
         by_id["size"] = searches.SEARCHES * size * len(rows)
         exported["tokens"] = {"path": with_bm25, "body": by_id}
     if fuses:

@@ -22,6 +22,7 @@ from slice_os.errors import StoreError
 from slice_os.query.options import SearchOptions
 from slice_os.query.query import Query, Where
 from slice_os.stores.candidates import ScoredPassage
+from slice_os.stores.cluster.engines.engine import Engine
 from slice_os.stores.cluster.schema.records import passage_key, stored_passage
 from slice_os.stores.cluster.schema.span_policy import SpanPolicy
 from slice_os.stores.cluster.search import searches
@@ -135,13 +136,14 @@ def best(
     engine: ScriptEngine,
     weights: Weights,
     span: tuple[int, int],
+    on: Engine,
 ) -> Body:
     """The best passages for the phrase in a row, of those that a filter admits, and their spans.
 
     The span is hits to skip, and hits to return; the weights are of cosine and BM25.
     """
     vector = query.phrases.vectors[row]
-    scored = searches.scored(passages, [query.phrases.texts[row]])
+    scored = searches.scored(passages, [query.phrases.texts[row]], on)
     body = _by_script(scored, engine.best_span(vector[None], query, weights)) | {
         "from": span[0],
         "size": span[1],
@@ -158,9 +160,9 @@ def cosines(query: Query, row: int, passages: Body, engine: ScriptEngine) -> Bod
     return _by_script(passages, script) | _places() | {"track_scores": True}
 
 
-def bm25(query: Query, row: int, passages: Body) -> Body:
+def bm25(query: Query, row: int, passages: Body, on: Engine) -> Body:
     """The BM25 of the passages that have a term of a phrase."""
-    terms = searches.terms(query.phrases.texts[row])
+    terms = searches.terms(query.phrases.texts[row], on)
     found = {"bool": {"must": [terms], "filter": [passages]}}
     return {"query": found, "track_scores": True} | _places()
 

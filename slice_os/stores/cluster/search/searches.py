@@ -14,7 +14,7 @@ from slice_os.arrays import FloatArray
 from slice_os.query.query import Query, Where
 from slice_os.spans.choice import PassageScorer
 from slice_os.stores.candidates import PassageKey, ScoredCandidates, StoredPassage
-from slice_os.stores.cluster.engines.engine import Knn
+from slice_os.stores.cluster.engines.engine import Engine, Knn
 from slice_os.stores.cluster.schema.records import (
     index_vectors,
     named_scores,
@@ -121,9 +121,9 @@ def proposal_score(threshold: float) -> float:
     return (1 + threshold - PROPOSAL_MARGIN) / 2
 
 
-def bm25(phrase: str, where: Where, size: int) -> Body:
+def bm25(phrase: str, where: Where, size: int, engine: Engine) -> Body:
     """The passages with the highest BM25; ids and scores only."""
-    return _matching(terms(phrase), where, size)
+    return _matching(terms(phrase, engine), where, size)
 
 
 def verbatim(phrase: str, where: Where, size: int) -> Body:
@@ -137,14 +137,16 @@ def _matching(clause: Body, where: Where, size: int) -> Body:
     return PLACES | {"size": size, "query": query}
 
 
-def fetch(ids: Sequence[str], phrases: Sequence[str]) -> Body:
+def fetch(ids: Sequence[str], phrases: Sequence[str], engine: Engine) -> Body:
     """Passages by id, with their token vectors and the BM25 of the first `batches` by name."""
-    return with_content({"size": len(ids), "query": scored(by_id(ids), phrases)})
+    return with_content({"size": len(ids), "query": scored(by_id(ids), phrases, engine)})
 
 
-def evidence(ids: Sequence[str], phrases: Sequence[str], rows: Sequence[int]) -> Body:
+def evidence(
+    ids: Sequence[str], phrases: Sequence[str], engine: Engine, rows: Sequence[int]
+) -> Body:
     """The BM25 of some phrases in passages by id, by name, without anything else."""
-    return {"size": len(ids), "query": scored(by_id(ids), phrases, rows), "_source": False}
+    return {"size": len(ids), "query": scored(by_id(ids), phrases, engine, rows), "_source": False}
 
 
 def batches(phrases: Sequence[str]) -> list[list[int]]:
@@ -165,9 +167,9 @@ def pieces(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     return (items[start : start + size] for start in range(0, len(items), size))
 
 
-def walk(query: Query) -> Body:
+def walk(query: Query, engine: Engine) -> Body:
     """A page of all passages in stored order, with vectors, and BM25 as in `fetch`."""
-    passages = scored(admitted(query.where), query.phrases.texts)
+    passages = scored(admitted(query.where), query.phrases.texts, engine)
     page = {"size": WALK_PASSAGES, "query": passages, "sort": STORED_ORDER, "track_scores": True}
     return with_content(page)
 
@@ -189,15 +191,15 @@ def ranking(
         for text, vector in zip(query.phrases.texts, query.phrases.vectors, strict=True)
         for body in (
             dense(vector, settings, query.where, size, depth),
-            bm25(text, query.where, num_candidates),
+            bm25(text, query.where, num_candidates, settings.engine),
             verbatim(text, query.where, num_candidates),
         )
     ]
 
 
-def best(query: Query) -> list[Body]:
+def best(query: Query, engine: Engine) -> list[Body]:
     """One search per phrase, for its highest BM25."""
-    return [bm25(text, query.where, 1) for text in query.phrases.texts]
+    return [bm25(text, query.where, 1, engine) for text in query.phrases.texts]
 
 
 def msearch(index: str, bodies: Sequence[Body], query: Query) -> list[Body]:
@@ -217,15 +219,18 @@ def from_point(body: Body, point: str | None, after: Sequence[Answer] = ()) -> B
     return page | {"search_after": after[-1]["sort"]} if after else page
 
 
-def terms(phrase: str) -> Body:
-    """Any of the terms; a clause of its own, so that its score is BM25 alone."""
-    return {"match": {"text": phrase}}
+def terms(phrase: str, engine: Engine) -> Body:
+    """Any of the terms; a clause of its own, so that its score is Lucene's BM25 alone."""
+    boosted = {"query": phrase, "boost": engine.boost}
+    return {"match": {"text": phrase if engine.boost == 1 else boosted}}
 
 
-def scored(admitted: Body, phrases: Sequence[str], rows: Sequence[int] = ()) -> Body:
+def scored(
+    admitted: Body, phrases: Sequence[str], engine: Engine, rows: Sequence[int] = ()
+) -> Body:
     """The query for some passages, with the BM25 of rows of phrases, or the first `batches`."""
     first = rows or batches(phrases)[0]
-    named = [{"bool": {"must": [terms(phrases[row])], "_name": str(row)}} for row in first]
+    named = [{"bool": {"must": [terms(phrases[row], engine)], "_name": str(row)}} for row in first]
     return {"bool": {"filter": [admitted], "should": named, "minimum_should_match": 0}}
 
 

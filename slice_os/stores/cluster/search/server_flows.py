@@ -130,7 +130,9 @@ class ServerFlows(SearchFlows):
         """
         if (engine := self._engine) is None:
             return
-        body = scripted.best(query, 0, searches.by_id(ids), engine, Weights(), (0, 1))
+        body = scripted.best(
+            query, 0, searches.by_id(ids), engine, Weights(), (0, 1), self.index.engine
+        )
         try:
             (answer,) = yield from self._scripted([searches.with_content(body)], query)
         except ScriptsRefusedError as refusal:
@@ -193,7 +195,7 @@ class ServerFlows(SearchFlows):
         depth = max(nearest, DEPTH_FOR_SHORT if affordable == MOST_NEAREST else DEPTH)
         ranking = searches.ranking(query, self.index.settings, num_candidates, nearest, depth)
         small = self._size.is_small(engine, limit)
-        bodies = searches.best(query) if small else ranking
+        bodies = searches.best(query, self.index.engine) if small else ranking
         head, *found = yield from self.msearch([scripted.count(query.where), *bodies], query)
         size = replace(self._size, passages=scripted.counted(head))
         if not query.where:
@@ -234,7 +236,8 @@ class ServerFlows(SearchFlows):
                 for found, weight, above in zip(proposals, weights, margins, strict=True)
             ]
         bodies = [
-            scripted.best(query, row, passages[row], engine, weights[row], span) for row in rows
+            scripted.best(query, row, passages[row], engine, weights[row], span, self.index.engine)
+            for row in rows
         ]
         if len(bodies) == 1:
             bodies = [searches.with_content(bodies[0])]
@@ -269,7 +272,7 @@ class ServerFlows(SearchFlows):
         rows = range(len(query.phrases.texts))
         each = [(row, passages) for row in rows for passages in filters]
         bodies = [scripted.cosines(query, row, some, engine) for row, some in each]
-        bodies += [scripted.bm25(query, row, some) for row, some in each]
+        bodies += [scripted.bm25(query, row, some, self.index.engine) for row, some in each]
         answers = yield from self._scripted(bodies, query)
         by_row = list(searches.pieces(answers, len(filters)))
         return scripted.scores(by_row[: len(rows)], by_row[len(rows) :])
@@ -280,7 +283,7 @@ class ServerFlows(SearchFlows):
         """The same passages with their BM25; 0 without a term of the phrase."""
         passages = searches.by_id(list(found))
         rows = range(len(query.phrases.texts))
-        bodies = [scripted.bm25(query, row, passages) for row in rows]
+        bodies = [scripted.bm25(query, row, passages, self.index.engine) for row in rows]
         answers = yield from self.msearch(bodies, query)
         bm25 = list(map(scripted.scores_by_id, answers))
         return {key: replace(one, bm25=bm25[one.row].get(key, 0.0)) for key, one in found.items()}
@@ -300,7 +303,9 @@ class ServerFlows(SearchFlows):
         bodies = []
         for row in rows:
             some = searches.by_id([found.ids[column] for at, column in chosen if at == row])
-            body = scripted.best(query, row, some, engine, Weights(), (0, wanted.top_k))
+            body = scripted.best(
+                query, row, some, engine, Weights(), (0, wanted.top_k), self.index.engine
+            )
             bodies.append(searches.with_content(body))
         answers = yield from self._scripted(bodies, query)
         hits = {
@@ -322,7 +327,7 @@ class ServerFlows(SearchFlows):
         if len(query.phrases.texts) > engine.scan_phrases:
             return None
         trial = scripted.scan(query, searches.by_id(["none"]), engine, 0.0)
-        bodies = [scripted.count(query.where), trial, *searches.best(query)]
+        bodies = [scripted.count(query.where), trial, *searches.best(query, self.index.engine)]
         head, _, *found = yield from self._scripted(bodies, query)
         return engine, searches.best_bm25(found), scripted.counted(head)
 
