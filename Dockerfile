@@ -17,7 +17,7 @@ RUN awk '/^uv==/,!/\\$/' requirements.lock > uv.lock \
     && python -m venv --without-pip /opt/slice-os \
     && uv pip install --no-cache --python /opt/slice-os/bin/python \
     --constraint requirements.lock --build-constraint requirements.lock \
-    ".[documents,report,serve,tables,tracing]"
+    ".[documents,elasticsearch,report,serve,tables,tracing]"
 
 FROM base
 COPY --from=build /opt/slice-os /opt/slice-os

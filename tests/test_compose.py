@@ -14,6 +14,8 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+from tests.elasticsearch.runtime import VERSION
+
 REPOSITORY = Path(__file__).parents[1]
 COMPOSE = REPOSITORY / "compose.yaml"
 PLUGIN = REPOSITORY / "plugin"
@@ -21,7 +23,7 @@ DOCKERFILE = (REPOSITORY / "Dockerfile").read_text("utf-8")
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load(COMPOSE.read_text("utf-8"))["services"]
 SERVERS = ["opensearch", "opensearch-secure"]
 COMMANDS = ["slice-os", "slice-os-secure"]
-PAGES = ["service", "service-secure"]
+PAGES = ["service", "service-secure", "service-elasticsearch"]
 DIGEST = "(?:@sha256:[0-9a-f]{64})?"
 
 
@@ -43,8 +45,15 @@ def test_servers_are_pinned_local_and_health_checked(name: str) -> None:
     assert "-Xmx" in service["environment"]["OPENSEARCH_JAVA_OPTS"]
 
 
+def test_the_image_of_elasticsearch_is_the_version_of_the_tests() -> None:
+    service = SERVICES["elasticsearch"]
+    image, version = service["image"].rsplit(":", 1)
+    assert (image, version) == ("docker.elastic.co/elasticsearch/elasticsearch", VERSION)
+    assert service["ports"] == ["127.0.0.1:9202:9200"]
+
+
 def test_the_servers_do_not_share_a_port() -> None:
-    ports = [port for name in SERVERS for port in SERVICES[name]["ports"]]
+    ports = [port for service in SERVICES.values() for port in service.get("ports", [])]
     assert len(ports) == len(set(ports))
 
 
@@ -93,11 +102,12 @@ def test_the_page_is_published_to_this_machine_and_health_checked(name: str) -> 
     assert "/ready" in service["healthcheck"]["test"][-1]
     assert ("--keys" in serves) is (name == "service-secure")
     # Without keys it has to know the address, or it answers nobody but itself.
-    assert ("--reached-at http://127.0.0.1:" in serves) is (name == "service")
+    assert ("--reached-at http://127.0.0.1:" in serves) is (name != "service-secure")
 
 
 @pytest.mark.parametrize(
-    ("command", "server"), [*zip(COMMANDS, SERVERS, strict=True), *zip(PAGES, SERVERS, strict=True)]
+    ("command", "server"),
+    [*zip(COMMANDS, SERVERS, strict=True), *zip(PAGES, [*SERVERS, "elasticsearch"], strict=True)],
 )
 def test_a_command_waits_for_its_server(command: str, server: str) -> None:
     assert SERVICES[command]["depends_on"] == {server: {"condition": "service_healthy"}}
@@ -113,6 +123,10 @@ def test_a_command_waits_for_its_server(command: str, server: str) -> None:
     [
         ([], ["opensearch", "service"]),
         (["secure"], ["opensearch", "opensearch-secure", "service", "service-secure"]),
+        (
+            ["elasticsearch"],
+            ["elasticsearch", "opensearch", "service", "service-elasticsearch"],
+        ),
         (["cli"], ["opensearch", "service", "slice-os"]),
         (
             ["cli-secure"],

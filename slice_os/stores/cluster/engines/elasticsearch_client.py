@@ -6,7 +6,7 @@ them, with its own connections, retries and tracing; errors become those of open
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -76,20 +76,20 @@ class _Requests:
     engine: Engine
     serializer: JSONSerializer = field(default_factory=JSONSerializer)
 
-    def _request(
-        self, method: str, url: str, params: Mapping[str, Any], body: Any, timeout: float | None
-    ) -> dict[str, Any]:
-        headers = {"accept": "application/json", **self.official._headers}
-        if body is not None:
-            body = self.serializer.dumps(body)
-            headers["content-type"] = "application/json"
-        target = f"{url}?{urlencode(params)}" if params else url
-        limit = {} if timeout is None else {"request_timeout": timeout}
-        return {"method": method, "target": target, "headers": headers, "body": body, **limit}
-
-    def _answer(
-        self, method: str, meta: ApiResponseMeta, body: Any, ignore: Collection[int]
-    ) -> Any:
+    def exchange(
+        self, method: str, url: str, params: Any = None, body: Any = None, headers: Any = None
+    ) -> Generator[dict[str, Any], tuple[ApiResponseMeta, Any], Any]:
+        """Yields a request, takes what came for it, and returns the answer."""
+        options = dict(params or {})
+        ignore, limit = options.pop("ignore", ()), options.pop("request_timeout", None)
+        sent = {"accept": "application/json", **self.official._headers}
+        request = {
+            "method": method,
+            "target": f"{url}?{urlencode(options)}" if options else url,
+            "headers": sent | ({} if body is None else {"content-type": "application/json"}),
+            "body": None if body is None else self.serializer.dumps(body),
+        }
+        meta, answer = yield request | ({} if limit is None else {"request_timeout": limit})
         fine = 200 <= meta.status < 300
         if fine and meta.headers.get("x-elastic-product") != self.engine.name:
             raise StoreError(
@@ -98,61 +98,42 @@ class _Requests:
             )
         if method == "HEAD" and meta.status in (200, 404):
             return fine
-        if fine or meta.status in ignore:
-            return body
-        error = body.get("error", body) if isinstance(body, dict) else body
+        if fine or meta.status in (ignore if isinstance(ignore, Collection) else (ignore,)):
+            return answer
+        error = answer.get("error", answer) if isinstance(answer, dict) else answer
         named = error.get("type", error) if isinstance(error, dict) else error
         kind = exceptions.HTTP_EXCEPTIONS.get(meta.status, exceptions.TransportError)
-        raise kind(meta.status, named, body)
+        raise kind(meta.status, named, answer)
 
 
 class _Transport(_Requests):
-    def perform_request(
-        self,
-        method: str,
-        url: str,
-        params: Mapping[str, Any] | None = None,
-        body: Any = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> Any:
-        options, ignore, timeout = _split(params)
+    def perform_request(self, *request: Any, **more: Any) -> Any:
+        steps = self.exchange(*request, **more)
         with _errors_translated():
-            meta, answer = self.official.transport.perform_request(
-                **self._request(method, url, options, body, timeout)
-            )
-        return self._answer(method, meta, answer, ignore)
+            came = self.official.transport.perform_request(**next(steps))
+        return _end(steps, came)
 
     def close(self) -> None:
         self.official.close()
 
 
 class _AsyncTransport(_Requests):
-    async def perform_request(
-        self,
-        method: str,
-        url: str,
-        params: Mapping[str, Any] | None = None,
-        body: Any = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> Any:
-        options, ignore, timeout = _split(params)
+    async def perform_request(self, *request: Any, **more: Any) -> Any:
+        steps = self.exchange(*request, **more)
         with _errors_translated():
-            meta, answer = await self.official.transport.perform_request(
-                **self._request(method, url, options, body, timeout)
-            )
-        return self._answer(method, meta, answer, ignore)
+            came = await self.official.transport.perform_request(**next(steps))
+        return _end(steps, came)
 
     async def close(self) -> None:
         await self.official.close()
 
 
-def _split(
-    params: Mapping[str, Any] | None,
-) -> tuple[dict[str, Any], Collection[int], float | None]:
-    """Parameters of the URL, statuses that are no errors, and the time limit."""
-    options = dict(params or {})
-    ignore, timeout = options.pop("ignore", ()), options.pop("request_timeout", None)
-    return options, (ignore,) if isinstance(ignore, int) else ignore, timeout
+def _end(steps: Generator[Any, Any, Any], came: Any) -> Any:
+    try:
+        steps.send(came)
+    except StopIteration as ended:
+        return ended.value
+    raise AssertionError("an exchange has one request")
 
 
 @contextmanager
