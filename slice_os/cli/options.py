@@ -125,7 +125,8 @@ _store_option = partial(
     envvar="SLICE_OS_STORE",
     metavar="STORE",
     callback=_ask_password,
-    help="Folder, or http(s)://[user@]host[:port]/index in OpenSearch (or set SLICE_OS_STORE).",
+    help="Folder, or http(s)://[user@]host[:port]/index in OpenSearch or Elasticsearch (or set "
+    "SLICE_OS_STORE).",
 )
 store_option = _store_option(required=True)
 optional_store_option = _store_option()
@@ -190,13 +191,13 @@ _FILTER = re.compile(
 
 
 def connect(store: str) -> IndexHandle:
-    """The index of a store in OpenSearch; a store of another kind is a usage error."""
+    """The index of a store on a server; a store of another kind is a usage error."""
     from slice_os.stores.cluster.server.connection import IndexHandle
     from slice_os.stores.cluster.store import OpenSearchBackend
     from slice_os.stores.registry import find_backend
 
     if not isinstance(find_backend(store), OpenSearchBackend):
-        raise click.UsageError(f"{store}: this is for stores in OpenSearch (http://HOST/INDEX)")
+        raise click.UsageError(f"{store}: this is for stores on a server (http://HOST/INDEX)")
     return IndexHandle.at(store)
 
 

@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 
-from slice_os import SliceError
+from slice_os import IndexOptions, SliceError
 from slice_os.stores.cluster.engines.elasticsearch import ELASTICSEARCH
 from slice_os.stores.cluster.engines.opensearch import OPENSEARCH
+from slice_os.stores.cluster.schema.settings import choose, settings_of, template
 from slice_os.stores.cluster.server import detection
 from slice_os.stores.cluster.server.connection import IndexHandle, parse_location
 from slice_os.stores.registry import store_exists
 from tests.opensearch.double import Double, serving
+from tests.store_contract.document_contract import CARD
 
 KEY = "s3ntinel-k3y=="
 NEW = {"version": {"number": "9.5.3"}, "tagline": "You Know, for Search"}
@@ -138,6 +140,18 @@ def test_a_server_that_is_away(scheme: str) -> None:
         SliceError, match=r"calls: no answer \(ConnectionError\); is the server run"
     ):
         store_exists(f"{scheme}://127.0.0.1:9/calls")
+
+
+def test_an_index_of_the_other_engine() -> None:
+    options = IndexOptions()
+    settings = choose(options, CARD, 128, None, OPENSEARCH)
+    mapping = template("calls-0*", options, settings)["template"]["mappings"]
+    assert settings_of(mapping, "there", OPENSEARCH) == settings
+    says = (
+        r"^there: its span vectors are of type knn_vector, but Elasticsearch searches dense_vector"
+    )
+    with pytest.raises(SliceError, match=says):
+        settings_of(mapping, "there", ELASTICSEARCH)
 
 
 def test_a_key_that_expired(double: Double) -> None:

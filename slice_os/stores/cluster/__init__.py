@@ -1,1 +1,1 @@
-"""The OpenSearch store: a document per passage, spans as nested k-NN vectors, and BM25."""
+"""The store on a server: a document per passage, spans as nested vectors, and BM25."""

@@ -1,1 +1,1 @@
-"""Talking to OpenSearch: connections, retries, complete answers."""
+"""Talking to a server: connections, retries, complete answers."""
