@@ -166,7 +166,9 @@ def _index_options(store: str, wanted: dict[str, Any], force_merge: bool) -> Ind
     if not names:
         return None
     if not isinstance(find_backend(store), OpenSearchBackend):
-        raise click.UsageError(f"--{names[0]}: only for a store on a server, not for a folder")
+        raise click.UsageError(
+            f"--{names[0]}: only for a store in OpenSearch or Elasticsearch, not a folder"
+        )
     from slice_os.stores.cluster.schema.settings import IndexOptions
     from slice_os.stores.cluster.versions.manage import check_options
 

@@ -197,7 +197,9 @@ def connect(store: str) -> IndexHandle:
     from slice_os.stores.registry import find_backend
 
     if not isinstance(find_backend(store), OpenSearchBackend):
-        raise click.UsageError(f"{store}: this is for stores on a server (http://HOST/INDEX)")
+        raise click.UsageError(
+            f"{store}: this is for stores in OpenSearch or Elasticsearch (http://HOST/INDEX)"
+        )
     return IndexHandle.at(store)
 
 

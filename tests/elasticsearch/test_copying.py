@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from opensearchpy import OpenSearch
 
 from slice_os import Corpus, SpanEncoder
 from tests.command_line import Run
@@ -55,6 +56,9 @@ def test_six_directions(
     for location in chain[1:]:
         again = command_line("ingest", lines, "--store", location)
         assert '"sources_unchanged":1' in again.out
+    with OpenSearch(other_url) as client:
+        client.indices.delete(index=f"{index_name}-*")
+        client.indices.delete_index_template(name=f"slice-os-{index_name}-*")
 
 
 def mined(location: str, encoder: SpanEncoder) -> list[tuple[str, int, int, float, float]]:

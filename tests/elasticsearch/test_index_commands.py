@@ -1,0 +1,11 @@
+"""Versions of an index, reindexing and swapping on Elasticsearch, as on OpenSearch."""
+
+import pytest
+
+from tests.opensearch import test_index_commands as shared
+
+from .shared import names_of
+
+globals().update(names_of(shared))
+
+pytestmark = pytest.mark.release
