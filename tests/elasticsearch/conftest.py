@@ -13,6 +13,7 @@ from opensearchpy import OpenSearch
 from slice_os.stores.cluster.server.connection import parse_location
 from tests.opensearch.conftest import (
     Report,
+    calls,
     index_name,
     quick_lease,
     report,
@@ -24,7 +25,7 @@ from tests.opensearch.runtime import Runtime, RuntimeMissingError
 from .node import ElasticsearchNode
 from .runtime import find_elasticsearch
 
-__all__ = ["index_name", "quick_lease", "report", "small_requests"]
+__all__ = ["calls", "index_name", "quick_lease", "report", "small_requests"]
 
 
 @pytest.fixture(scope="session")

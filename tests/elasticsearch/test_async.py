@@ -11,14 +11,12 @@ from elasticsearch import AsyncElasticsearch, Elasticsearch
 from slice_os import AsyncCorpus, Corpus, OpenSearchStore, SpanEncoder
 from tests.opensearch.test_async import (
     PHRASES,
-    calls,
     location,
     test_beyond_the_nearest,
     test_same_results_at_the_same_time,
 )
 
 __all__ = [
-    "calls",
     "location",
     "test_beyond_the_nearest",
     "test_same_results_at_the_same_time",
