@@ -13,6 +13,7 @@ import orjson
 
 from slice_os.client.errors import ServiceError, ServiceUnavailableError, error_of, told_error
 from slice_os.client.records import Case, Estimating, Highlights, NearMisses, Tagged
+from slice_os.hits.document_hits import DocumentHits
 from slice_os.hits.hit import Hit, Hits
 from slice_os.query.options import HitOptions
 from slice_os.text.documents import Document
@@ -234,6 +235,11 @@ def matches(found: Any) -> list[Match]:
     """Matches of combined topics; a rule that cannot be looked for is a warning."""
     _warn(found)
     return list(map(Match.from_dict, found["matches"]))
+
+
+def matrix(found: Any) -> list[DocumentHits]:
+    """The cells of documents and topics."""
+    return list(map(DocumentHits.from_dict, found["cells"]))
 
 
 def estimating(found: Any) -> Estimating:

@@ -306,6 +306,21 @@ class AsyncClient:
         body = {"topics": topics, "rule": rule, "store": store, "limit": limit}
         return await self._ask("POST", "match", read=answers.matches, body=body)
 
+    async def matrix(
+        self,
+        topics: Sequence[str],
+        *,
+        store: str | None = None,
+        where: Mapping[str, Any] | None = None,
+        limit: int | None = None,
+    ) -> list[DocumentHits]:
+        """What every document has, may have and lacks of some topics, one topic after the other.
+
+        None as a limit is for all documents.
+        """
+        body = {"topics": topics, "store": store, "where": where, "limit": limit}
+        return await self._ask("POST", "matrix", read=answers.matrix, body=body)
+
     async def estimate(
         self, name: str, *, store: str | None = None, size: int = 140, seed: int = 0
     ) -> records.Estimating:

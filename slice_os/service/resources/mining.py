@@ -46,7 +46,7 @@ T = TypeVar("T")
 router = APIRouter(tags=["search"], route_class=JsonRoute)
 logger = logging.getLogger("slice_os.service")
 
-_MEDIA_TYPES = {
+MEDIA_TYPES = {
     "jsonl": "application/x-ndjson",
     "csv": "text/csv; charset=utf-8",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
@@ -57,7 +57,7 @@ _MEDIA_TYPES = {
     "jsonld": "application/ld+json",
     "qdpx": "application/zip",
 }
-FileFormat: Any = Literal[tuple(_MEDIA_TYPES)]
+FileFormat: Any = Literal[tuple(MEDIA_TYPES)]
 
 MostHits = Annotated[int, Field(ge=1), WHOLE] | None
 Around = Annotated[int, Field(ge=0, le=MOST_AROUND), WHOLE] | None
@@ -229,7 +229,7 @@ class ExportRequest(Body):
 @router.post(
     "/export",
     response_class=Response,
-    responses={200: {"content": {kind: {} for kind in _MEDIA_TYPES.values()}}},
+    responses={200: {"content": {kind: {} for kind in MEDIA_TYPES.values()}}},
 )
 @pooled()
 def export(
@@ -244,4 +244,4 @@ def export(
         write_hits(map(Hit.from_dict, until_stopped(body.hits)), path, text_of=text_of)
         content = path.read_bytes()
     headers = {"Content-Disposition": f'attachment; filename="hits.{wanted}"'}
-    return Response(content, media_type=_MEDIA_TYPES[wanted], headers=headers)
+    return Response(content, media_type=MEDIA_TYPES[wanted], headers=headers)

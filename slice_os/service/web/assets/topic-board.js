@@ -11,7 +11,7 @@ import { estimateTask } from "./estimate-task.js";
 import { ruleForm } from "./rule-form.js";
 import { topicCard } from "./topic-card.js";
 import { quoted, topicPath } from "./topic-form.js";
-import { documentWord, documents } from "./unit.js";
+import { documentWord, documents, documentsBy } from "./unit.js";
 
 /**
  * @param {ReturnType<import("./topic-form.js").topicForm>} form
@@ -29,6 +29,7 @@ export function topicBoard(form, told) {
   let running = new AbortController();
 
   byId("stop-counting").addEventListener("click", leave);
+  byId("show-matrix").addEventListener("click", () => told.match({ page: "matrix" }));
   byId("new-topic").addEventListener("click", async () => {
     if (await form.make({ phrases: [] })) await again();
   });
@@ -73,6 +74,7 @@ export function topicBoard(form, told) {
       const found = await ask("topics");
       const { problems = [] } = found;
       ({ topics } = found);
+      byId("show-matrix").textContent = documentsBy("topics");
       byId("new-rule").disabled = !topics.some((topic) => !isRule(topic));
       const view = { store: store.name, by: by.value };
       const deeds = { search: told.search, match: told.match, edit, drop, changed: again, estimate: measure, settled: tellAgreement };

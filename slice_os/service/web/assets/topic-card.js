@@ -131,7 +131,7 @@ export function topicCard(topic, view, told) {
         button("Test", test),
       ] : [
         button("Show hits", () => told.search(topic)),
-        button(documentsWithout(), () => told.match({ without: topic.name })),
+        button(documentsWithout(), () => told.match({ page: "matrix", topic: topic.name })),
         button("What is missed?", () => told.estimate(topic)),
         button("Test", test),
         button("Near misses", suggest),
