@@ -82,7 +82,8 @@ def _render(found: Match) -> str:
     lines += [f"  {printable(str(hit.topic))}: {_told(hit)}" for hit in found.evidence]
     for lack in found.lacks:
         near = f"nearest: {_told(lack.nearest)}" if lack.nearest else "nothing comes near"
-        lines.append(f"  no {printable(lack.topic)}; {near}")
+        maybe = "perhaps " if lack.finding == "unsure" else ""
+        lines.append(f"  {maybe}no {printable(lack.topic)}; {near}")
     return "\n".join([*lines, ""])
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from slice_os.hits.bands import Finding
 from slice_os.hits.hit import Hit
 from slice_os.text.documents import Metadata
 
@@ -17,14 +18,17 @@ class Lack:
     Attributes:
         nearest: what comes nearest: the likeliest hit of the topic that does not count, because of
             its place or its probability; None if nothing is near.
+        finding: ``lacks``, or ``unsure`` if a hit fails for its probability that is not unlikely.
     """
 
     topic: str
     nearest: Hit | None = None
+    finding: Finding = "lacks"
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain JSON types."""
-        return {"topic": self.topic, "nearest": self.nearest and self.nearest.to_dict()}
+        near = self.nearest and self.nearest.to_dict()
+        return {"topic": self.topic, "finding": self.finding, "nearest": near}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +56,13 @@ class Match:
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> Match:
         """The match that `to_dict` gave."""
-        lacks = [(one["topic"], one["nearest"]) for one in raw["lacks"]]
+        lacks = [(one["topic"], one["nearest"], one["finding"]) for one in raw["lacks"]]
         return cls(
             raw["topic"],
             raw["place"],
             tuple(raw["doc_ids"]),
             tuple(map(Hit.from_dict, raw["evidence"])),
-            tuple(Lack(topic, near and Hit.from_dict(near)) for topic, near in lacks),
+            tuple(Lack(topic, near and Hit.from_dict(near), found) for topic, near, found in lacks),
             raw["metadata"],
             raw["turn"],
         )

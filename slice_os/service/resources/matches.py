@@ -9,6 +9,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from slice_os.errors import InputError
+from slice_os.hits.bands import Finding
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.resources.bodies import Body, Many, StoreName, Text, pooled
@@ -44,10 +45,12 @@ class LackAnswer(BaseModel):
 
     Attributes:
         topic: its name.
+        finding: ``lacks``, or ``unsure`` if a hit fails for its probability that is not unlikely.
         nearest: the likeliest hit of it that does not count; null if nothing is near.
     """
 
     topic: str
+    finding: Finding
     nearest: HitAnswer | None
 
 
@@ -74,7 +77,7 @@ class MatchAnswer(BaseModel):
 
 
 class MatchesAnswer(BaseModel):
-    """Matches, topic by topic, in the order of documents.
+    """Matches, topic by topic, those that most surely lack what they were to lack first.
 
     Attributes:
         total: number of all matches.
