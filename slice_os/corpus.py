@@ -104,6 +104,10 @@ class Corpus:
     ) -> None:
         if max_pieces is not None and not 8 <= max_pieces <= 1024:
             raise InputError(f"passages hold 8 to 1,024 word pieces, not {max_pieces}")
+        if not isinstance(store, (str, Path)) and not hasattr(store, "scan"):
+            raise InputError(f"store {store!r}: give a folder, an address, or an open store")
+        if isinstance(store, str):
+            find_backend(store)  # refuses what is no address
         self._index = index
         self._source = store
         self._encoder = encoder

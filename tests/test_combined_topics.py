@@ -310,12 +310,14 @@ def test_on_the_command_line(
     assert not run(*state)
     (tmp_path / "gone.toml").write_text('all = ["greeting"]')
     (tmp_path / "broken.toml").write_text("all = [")
+    (tmp_path / "bots.toml").write_text('all = [{ topic = "cancel", speaker = "robot" }]')
     with pytest.raises(SystemExit) as ended:
         main(["match", str(tmp_path), "--store", store])
     assert ended.value.code == 1
     shown = capfd.readouterr()
     assert orjson.loads(shown.out) == row
-    broken, gone = shown.err.splitlines()
+    broken, gone, bots = shown.err.splitlines()
+    assert bots.startswith("slice-os: topic 'bots': speaker 'robot' says nothing in this store")
     assert "broken.toml: not valid TOML" in broken
     assert "'greeting' is not among these topics" in gone
 

@@ -45,10 +45,12 @@ def match(
 
     A combined topic names others that a document must have or lack, in which order, and from
     whom. All of them are mined in one pass. Each match has its evidence; for what it lacks, it
-    has what comes nearest. A file that cannot be used, or names a topic that is not given, is
+    has what comes nearest. What a topic needs, such as times, and the store lacks is told on
+    standard error. A file that cannot be used, or names a topic that is not given, is
     reported on standard error, the others are looked for, and the exit status is 1.
     """
     from slice_os.topics.files import usable_topics
+    from slice_os.topics.match_checks import unknown
     from slice_os.topics.matching import match_topics, sound
 
     topics, problems = usable_topics(paths)
@@ -60,6 +62,9 @@ def match(
         return 1
     with encoder.corpus(store, verifier) as corpus, run.left(corpus) as left:
         run.check(corpus)
+        for topic in topics:
+            for told in unknown(topic, corpus):
+                click.echo(f"slice-os: topic {topic.name!r}: {printable(told)}", err=True)
         options = {"exclusive": run.exclusive, "labels": run.work_of(corpus.store).labels()}
         matches = left(match_topics(corpus, topics, where=where, **options))
         if run.counts:

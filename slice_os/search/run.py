@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -74,6 +74,8 @@ def make_query(
     Raises an `InputError` on no phrase, or one without a word, or an unknown unit.
     """
     check_unit(unit)
+    if not isinstance(phrases, Iterable):
+        raise InputError(f"phrases {phrases!r}: give a string, or a list of strings")
     texts = tuple(dict.fromkeys([phrases] if isinstance(phrases, str) else phrases))
     for text in texts:
         if not isinstance(text, str):

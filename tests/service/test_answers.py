@@ -141,9 +141,40 @@ def test_errors_have_one_shape(
 def test_a_fault_is_that_of_the_form_it_is_nearest_to(client: TestClient) -> None:
     answer = client.post("/mine", json={"topics": ["a"], "threshold": 0.5})
     assert answer.status_code == 422
-    assert answer.json()["error"]["message"].startswith("body.threshold: Extra inputs")
+    assert answer.json()["error"]["message"].startswith("body.threshold: is no field")
     told = client.post("/search", json={"phrase": "a"}).json()["error"]["message"]
-    assert "body.phrases: Field required; body.phrase: Extra inputs" in told
+    assert told == "body.phrases: is needed; body.phrase: is no field of this request"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "told"),
+    [
+        ("search", {"phrases": 3}, "phrases: give a text, or give a list"),
+        ("search", {"phrases": [1]}, "phrases.0: give a text"),
+        (
+            "search",
+            {"phrases": []},
+            "phrases: give a text, or give a list of 1 or more",
+        ),
+        (
+            "search",
+            {"phrases": "a", "unit": "word"},
+            "unit: give 'span', 'clause', 'sentence' or 'turn'",
+        ),
+        ("search", {"phrases": "a", "top_k": 0.5}, "top_k: give a whole number"),
+        ("search", {"phrases": "a", "threshold": 2}, "threshold: give 1.0 or less"),
+        (
+            "match",
+            {"rule": {"name": "a", "none": [3]}},
+            "rule.none.0: give a text, or give an object",
+        ),
+    ],
+)
+def test_faults_say_what_to_give(
+    client: TestClient, path: str, body: dict[str, object], told: str
+) -> None:
+    message = client.post(f"/{path}", json=body).json()["error"]["message"]
+    assert message == f"body.{told}"
 
 
 def test_a_method_that_is_not_allowed_tells_those_that_are(client: TestClient) -> None:
