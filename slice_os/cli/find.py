@@ -259,7 +259,9 @@ def mine(
             hits = corpus.around(hits, grep.before or 0, grep.after or 0)
         if run.counts:
             named = (replace(hit, topic=hit.group) for hit in grep.limited(counting(hits)))
-            run.show_counts(named, "hits", as_json, "phrase" if phrases else "topic")
+            of = "phrase" if phrases else "topic"
+            if alerted := run.show_counts(named, "hits", as_json, corpus, of):
+                return alerted
         else:
             several = len(phrases) > 1
 

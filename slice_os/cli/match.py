@@ -68,8 +68,8 @@ def match(
         options = {"exclusive": run.exclusive, "labels": run.work_of(corpus.store).labels()}
         matches = left(match_topics(corpus, topics, where=where, **options))
         if run.counts:
-            run.show_counts(matches, "matches", as_json)
-            return 1 if problems else 0
+            alerted = run.show_counts(matches, "matches", as_json, corpus)
+            return 1 if problems else alerted
         one = None
         for one in matches:
             show(one.to_dict(), _render(one), as_json)

@@ -251,7 +251,7 @@ def tallies(found: Any) -> list[Tally]:
     """The counts of one topic, or of each topic; a rule that cannot be counted is a warning."""
     _warn(found)
     return [
-        Tally(topic["topic"], row["key"], row["hits"], row["documents"])
+        Tally(topic["topic"], row["key"], row["hits"], row["documents"], row["within"])
         for topic in found.get("topics", [found])
         for row in topic["counts"]
     ]

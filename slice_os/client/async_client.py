@@ -281,13 +281,14 @@ class AsyncClient:
         store: str | None = None,
         by: str = "day",
         date_field: str = "date",
+        within: str | None = None,
     ) -> list[Tally]:
-        """Number of hits of a topic, by ``day``, ``week`` or ``document``, or by a metadata field.
+        """Number of hits of a topic, by period, ``document`` or a metadata field; see `tally`.
 
         None for all topics, which are counted in one pass over the store.
         """
         path = ("counts",) if name is None else ("topics", name, "counts")
-        params = {"store": store, "by": by, "date_field": date_field}
+        params = {"store": store, "by": by, "date_field": date_field, "within": within}
         return await self._ask("GET", *path, read=answers.tallies, params=params)
 
     async def matches(

@@ -102,6 +102,18 @@ def test_documents_by_topics_are_a_table_whose_cells_open(
     expect(page.locator("#reader mark.now")).to_contain_text("renew")
 
 
+def test_the_board_has_the_last_periods_side_by_side(
+    open_page: OpenPage, page_server: Server
+) -> None:
+    make_topic(page_server, "beside")
+    page = open_page("#topics")
+    page.get_by_label("each").select_option("domain")
+    page.get_by_label("Count by").select_option("month")
+    table = page.get_by_role("article", name="beside", exact=True).locator(".side-by-side")
+    expect(table.locator("thead")).to_contain_text("2026-06")
+    expect(table.get_by_role("row").filter(has_text="media")).to_contain_text("+2")
+
+
 def test_what_a_topic_misses_is_asked_passage_by_passage(
     open_page: OpenPage, page_server: Server
 ) -> None:

@@ -19,6 +19,7 @@ import { documentWord, documents, documentsBy } from "./unit.js";
  */
 export function topicBoard(form, told) {
   const by = byId("counts-by");
+  const within = byId("counts-within");
   const board = byId("board");
   const notice = byId("board-notice");
   const rules = ruleForm();
@@ -36,8 +37,13 @@ export function topicBoard(form, told) {
   byId("new-rule").addEventListener("click", async () => {
     if (await rules({}, true, topics, store)) await again();
   });
-  by.addEventListener("change", () => show(store));
-  byId("save-counts").addEventListener("click", () => saveCounts({ store: store.name, by: by.value }).catch(toastError));
+  for (const choice of [by, within]) choice.addEventListener("change", () => show(store));
+  byId("save-counts").addEventListener("click", () => saveCounts(asked()).catch(toastError));
+
+  /** What is counted, as the service reads it. */
+  function asked() {
+    return { store: store.name, by: by.value, ...(within.value && { within: within.value }) };
+  }
 
   async function again() {
     told.changed();
@@ -76,7 +82,7 @@ export function topicBoard(form, told) {
       ({ topics } = found);
       byId("show-matrix").textContent = documentsBy("topics");
       byId("new-rule").disabled = !topics.some((topic) => !isRule(topic));
-      const view = { store: store.name, by: by.value };
+      const view = asked();
       const deeds = { search: told.search, match: told.match, edit, drop, changed: again, estimate: measure, settled: tellAgreement };
       const cards = topics.map((topic) => topicCard(topic, { ...view, usual: usualCut(store) }, deeds));
       const broken = problems.map((problem) => element("p", { class: "wrong" }, isolated(sentence(problem))));
@@ -147,8 +153,11 @@ export function topicBoard(form, told) {
   /** Offer to count by the fields of the store. */
   function offerFields(names) {
     const chosen = by.value;
-    by.replaceChildren(...["week", "day", "document", ...names].map((name) => element("option", { value: name }, name === "document" ? documentWord() : name)));
+    by.replaceChildren(...["week", "day", "month", "document", ...names].map((name) => element("option", { value: name }, name === "document" ? documentWord() : name)));
     by.value = [...by.options].some((one) => one.value === chosen) ? chosen : "week";
+    const each = within.value;
+    within.replaceChildren(element("option", { value: "" }, "–"), ...names.map((name) => element("option", { value: name }, name)));
+    within.value = names.includes(each) ? each : "";
   }
 
   return { show, leave };
