@@ -107,6 +107,36 @@ def test_health_readiness_and_stores(client: TestClient) -> None:
     assert store["documents"] == len(DOCUMENTS)
 
 
+def test_a_search_has_an_address_facets_and_pages(client: TestClient) -> None:
+    body = {"phrases": [PHRASE, "my card was stolen"], "top_k": 2, "facets": ["domain"]}
+    posted = client.post("/search", json=body).json()
+    address = {"q": body["phrases"], "top_k": 2, "facets": "domain"}
+    got = client.get("/search", params=address).json()
+    for answer in (posted, got):
+        del answer["milliseconds"]
+    assert got == posted
+    found = [hit["metadata"].get("domain") for hit in posted["hits"]]
+    values = {one["value"]: one["hits"] for one in posted["facets"]["domain"]}
+    assert values == {value: found.count(value) for value in found if value is not None}
+    assert posted["next"] == 2
+    rest = client.post("/search", json={**body, "offset": 2, "top_k": 100}).json()
+    assert rest["next"] is None
+    assert client.get("/search", params={**address, "facets": "nothing"}).status_code == 400
+    assert client.get("/search").json()["error"]["message"] == "query.q: is needed"
+    assert client.get("/search", params={"q": "x", "top_k": 5_000}).status_code == 422
+
+
+def test_a_browser_that_opens_a_search_is_sent_to_the_page(client: TestClient) -> None:
+    opened = client.get(
+        "/search",
+        params={"q": ["stop my plan", "a&b"]},
+        headers={"Accept": "text/html,*/*"},
+        follow_redirects=False,
+    )
+    assert opened.status_code == 303
+    assert opened.headers["location"] == "./#search?phrase=stop+my+plan&phrase=a%26b"
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.id)
 def test_a_document_is_as_it_was_given(client: TestClient, document: object) -> None:
     (given,) = (one for one in DOCUMENTS if one is document)
@@ -125,6 +155,7 @@ def test_a_document_is_as_it_was_given(client: TestClient, document: object) -> 
         ("GET", "/documents/none", None, 404, "no_such_document"),
         ("GET", "/nothing", None, 404, "not_found"),
         ("DELETE", "/search", None, 405, "method_not_allowed"),
+        ("GET", "/search?q=...", None, 400, "bad_input"),
     ],
 )
 def test_errors_have_one_shape(
