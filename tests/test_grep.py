@@ -19,6 +19,7 @@ from slice_os.search.around import units_in, with_around
 from slice_os.search.run import make_query, nearest_spans
 from slice_os.stores.local.terms import terms
 from slice_os.tables.spreadsheets import read_csv, read_xlsx
+from slice_os.text.numbered import Sections
 from slice_os.topics import Topic
 from slice_os.topics.labels import Label
 from slice_os.topics.run import search_topics
@@ -154,6 +155,53 @@ def test_documents_and_topics_make_a_table(run: Run, store: str, ending: str) ->
                 assert float(row[f"{topic} probability"]) == pytest.approx(near["probability"])
     told = run(*mine, "-o", "who.parquet")
     assert (told[0], "files ending in .csv, .xlsx" in told[2]) == (2, True)
+
+
+CONTRACT = """AGREEMENT
+
+1. Term
+This agreement runs for 2.5 years. 12 Main Street is the seat.
+2. Fees. 2.1 Client pays within 30 days. 2.2. I want to cancel my subscription.
+
+ARTICLE IV
+Limitation of Liability. Nobody is liable.
+12.3 Limitation of Liability. I would like to cancel my subscription.
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "section"),
+    [
+        ("AGREEMENT", None),
+        ("This agreement runs", "1 Term"),
+        ("12 Main", "1 Term"),
+        ("Client pays", "2.1"),
+        ("I want to cancel", "2.2"),
+        ("Nobody is", "ARTICLE IV Limitation of Liability"),
+        ("I would like", "12.3 Limitation of Liability"),
+    ],
+)
+def test_the_nearest_numbered_heading(words: str, section: str | None) -> None:
+    assert Sections(CONTRACT).before(CONTRACT.index(words)) == section
+
+
+def test_hits_have_the_numbers_of_their_clauses(
+    run: Run, encoder: SpanEncoder, tmp_path: Path
+) -> None:
+    with Corpus("s", encoder) as corpus:
+        corpus.add([Document("contract", CONTRACT), NOTE])
+    mine = ("mine", *CANCEL, "--store", "s", "--sections")
+    found = {
+        (row["doc_id"], row["metadata"].get("section")) for row in run(*mine, "-m", "9").rows()
+    }
+    assert found == {
+        ("contract", "2.2"),
+        ("contract", "12.3 Limitation of Liability"),
+        ("note", None),
+    }
+    run(*mine, "-L", "-o", "who.csv")
+    (row,) = (row for _, row in read_csv(Path("who.csv")) if row["doc_id"] == "contract")
+    assert row["section"] in ("2.2", "12.3 Limitation of Liability")
 
 
 def test_scanning_ranks_files_too(run: Run) -> None:

@@ -217,7 +217,7 @@ def mine(
     -L tells how near the nearest span of each document is. With -l, -L, -c, -m, -A, -B or -C the
     exit status is as that of grep: 0 if there are hits, 1 if there are none, 2 on an error.
     """
-    from slice_os.hits.document_hits import check_matrix
+    from slice_os.hits.document_hits import check_matrix, with_sections
     from slice_os.hits.hit import counting
     from slice_os.originals.finding import find_original
     from slice_os.search.refinement import arranged
@@ -246,6 +246,8 @@ def mine(
                 check_matrix(table)
             found = _search(corpus, phrases, topic_paths, as_they_come, run)
             listed = found.documents(corpus, grep.listing, grep.limited)
+            if run.sections:
+                listed = with_sections(listed, corpus.with_sections)
             grep.show_documents(listed, as_json, table)
             return grep.status()
         if topic_paths:
@@ -257,6 +259,8 @@ def mine(
 
         if grep.around:
             hits = corpus.around(hits, grep.before or 0, grep.after or 0)
+        if run.sections:
+            hits = corpus.with_sections(hits)
         if run.counts:
             named = (replace(hit, topic=hit.group) for hit in grep.limited(counting(hits)))
             of = "phrase" if phrases else "topic"

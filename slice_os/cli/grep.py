@@ -127,7 +127,9 @@ def _quoted(near: Hit | None) -> str:
     if near is None:
         return ""
     rejected = ", rejected" if near.label is False else ""
-    return f"“{near.text}” ({near.start}-{near.end}, cosine {near.cosine:.3f}{rejected})"
+    section = f", {near.metadata['section']}" if "section" in near.metadata else ""
+    place = f"{near.start}-{near.end}{section}, cosine {near.cosine:.3f}{rejected}"
+    return f"“{near.text}” ({place})"
 
 
 def _made(with_hits: bool, without: bool, each: bool, context: int | None, **others: Any) -> Grep:

@@ -36,6 +36,7 @@ class TopicRun:
     counts: str | None
     within: str | None
     alert: bool
+    sections: bool
     date_field: str | None
 
     def recorded(self) -> dict[str, bool | None]:
@@ -160,6 +161,11 @@ topic_run_options = as_one(
         "--alert",
         is_flag=True,
         help="With --counts day, week or month: exit with 3 if a topic's last rate is unusual.",
+    ),
+    click.option(
+        "--sections",
+        is_flag=True,
+        help="Give hits the nearest numbered heading before them, such as 12.3 Liability.",
     ),
     click.option(
         "--date-field",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +65,15 @@ class DocumentHits:
         return cls(raw["doc_id"], raw.get("hits"), near and Hit.from_dict(near), *others)
 
 
+def with_sections(
+    cells: Iterable[DocumentHits], sections: Callable[[Iterable[Hit]], Iterator[Hit]]
+) -> Iterator[DocumentHits]:
+    """The cells, their nearest hits as ``sections`` returns them; see `Corpus.with_sections`."""
+    for cell in cells:
+        near = cell.nearest and next(sections([cell.nearest]))
+        yield replace(cell, nearest=near)
+
+
 def ranked(cells: Iterable[DocumentHits]) -> list[DocumentHits]:
     """The cells of each topic, from the document that most surely lacks it; topics as they come."""
     found = list(cells)
@@ -105,6 +114,8 @@ def write_matrix(cells: Sequence[DocumentHits], path: Path) -> None:
         row[_name(cell.topic, "probability")] = cell.probability
         row[_name(cell.topic, "text")] = near and near.text
         row[_name(cell.topic, "start")] = near and near.start
+        if near and "section" in near.metadata:
+            row[_name(cell.topic, "section")] = near.metadata["section"]
     first = [Column(_name(topic, "finding"), "text") for topic in topics]
     with replacing(path) as part:
         _WRITERS[path.suffix.lower()](

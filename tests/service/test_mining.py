@@ -92,6 +92,7 @@ def test_documents_and_topics_are_a_table(client: TestClient) -> None:
         order = [FINDINGS.index(one["finding"]) for one in own]
         assert order == sorted(order)
     assert found["findings"][0]["has"] == 0 < found["findings"][1]["has"]
+    assert client.post("/matrix", json={**body, "sections": True}).json() == found
     few = client.post("/matrix", json={**body, "limit": 1}).json()
     first = found["cells"][0]["doc_id"]
     assert [one["doc_id"] for one in few["cells"]] == [first, first]

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from slice_os.hits.bands import Finding
-from slice_os.hits.document_hits import findings, write_matrix
+from slice_os.hits.document_hits import findings, with_sections, write_matrix
 from slice_os.search.listing import WITHOUT
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
@@ -30,10 +30,12 @@ class MatrixRequest(TopicHighlights):
 
     Attributes:
         where: conditions on metadata, besides those of the topics.
+        sections: whether hits get the nearest numbered heading before them, as metadata.
         limit: documents in the answer; null for all. A file has all of them.
     """
 
     where: Filters = None
+    sections: bool = False
     limit: MostHits = None
 
 
@@ -90,17 +92,20 @@ def matrix(services: Shared, body: MatrixRequest, wanted: Format = "json") -> An
     corpus = services.stores.get(body.store)
     found = searched(services, corpus, body, body.where)
     cells = list(found.documents(until_stopped(corpus), WITHOUT))
+    doc_ids = list(dict.fromkeys(cell.doc_id for cell in cells))
+    shown = set(doc_ids[: body.limit] if wanted == "json" else doc_ids)
+    given = [cell for cell in cells if cell.doc_id in shown]
+    if body.sections:
+        given = list(with_sections(until_stopped(given), corpus.with_sections))
     if wanted != "json":
         with TemporaryDirectory(prefix="slice-os-") as folder:
             path = Path(folder, f"matrix.{wanted}")
-            write_matrix(cells, path)
+            write_matrix(given, path)
             content = path.read_bytes()
         headers = {"Content-Disposition": f'attachment; filename="{path.name}"'}
         return Response(content, media_type=MEDIA_TYPES[wanted], headers=headers)
-    doc_ids = list(dict.fromkeys(cell.doc_id for cell in cells))
-    shown = set(doc_ids[: body.limit])
     return {
         "documents": len(doc_ids),
         "findings": [{"topic": topic, **own} for topic, own in findings(cells).items()],
-        "cells": [cell.to_dict() for cell in cells if cell.doc_id in shown],
+        "cells": [cell.to_dict() for cell in given],
     }

@@ -72,12 +72,14 @@ class GrepBody(Body):
         max_count: only the first hits of each document, or the best if there is an order.
         before: turns before a hit, or sentences where nobody takes turns, in its passage.
         after: turns or sentences after it.
+        sections: whether hits get the nearest numbered heading before them, as metadata.
     """
 
     listing: Literal[LISTINGS] | None = None  # type: ignore[valid-type]
     max_count: MostHits = None
     before: Around = None
     after: Around = None
+    sections: bool = False
 
     @property
     def around(self) -> bool:
@@ -86,7 +88,7 @@ class GrepBody(Body):
 
     def check(self) -> None:
         """Refuse, by an InputError, what a list of documents has no use for."""
-        names = ("before", "after", "order", "collapse")
+        names = ("before", "after", "order", "collapse", "sections")
         given = [name for name in names if getattr(self, name, None) not in (None, False)]
         if self.listing and given:
             raise InputError(f"a listing is of documents; leave out {given[0]}")
@@ -158,7 +160,7 @@ async def mine(request: Request, services: Shared, body: PhraseMining | TopicMin
             hits = mined(services, corpus, body, body.where)
             if body.around:
                 hits = corpus.around(hits, body.before or 0, body.after or 0)
-            rows = limited(hits)
+            rows = limited(corpus.with_sections(hits) if body.sections else hits)
         # One more than the limit tells that there are more.
         return rows if body.limit is None else islice(rows, body.limit + 1)
 

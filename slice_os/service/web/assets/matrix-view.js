@@ -21,8 +21,8 @@ export function matrixView(current, reader) {
   const place = byId("matrix-cells");
   const total = byId("matrix-total");
   let running = new AbortController();
-  /** @type {{store: string, topics: string[]}} what was asked last */
-  let body = { store: "", topics: [] };
+  /** @type {{store: string, topics: string[], sections: boolean}} what was asked last */
+  let body = { store: "", topics: [], sections: true };
 
   byId("save-matrix").addEventListener("click", () => saveMatrix(body, byId("matrix-format").value).catch((error) => showError(notice, error)));
 
@@ -58,14 +58,14 @@ export function matrixView(current, reader) {
     const [first] = cells;
     const name = element("button", { class: "link", type: "button", click: () => open(first) }, isolated(doc_id));
     const words = cells.length === 1 && first.nearest
-      ? element("button", { class: "link said", type: "button", dir: "auto", click: () => open(first) }, first.nearest.text)
+      ? element("button", { class: "link said", type: "button", dir: "auto", click: () => open(first) }, ...[first.nearest.metadata.section].filter(Boolean).map((one) => element("span", { class: "chip" }, isolated(one))), " ", first.nearest.text)
       : null;
     return element(
       "tr", {},
       element("th", { scope: "row" }, name),
       ...cells.map((cell) => element(
         "td", {},
-        element("button", { class: `link ${CLASSES[cell.finding]}`, type: "button", title: cell.nearest?.text ?? "nothing comes near", click: () => open(cell) }, inWords(cell)),
+        element("button", { class: `link ${CLASSES[cell.finding]}`, type: "button", title: cell.nearest ? [cell.nearest.metadata.section, cell.nearest.text].filter(Boolean).join(": ") : "nothing comes near", click: () => open(cell) }, inWords(cell)),
         words,
       )),
     );
@@ -83,7 +83,7 @@ export function matrixView(current, reader) {
     root.setAttribute("aria-busy", "true");
     try {
       const topics = topic ? [topic] : (await ask("topics")).topics.filter((one) => !isRule(one)).map(({ name }) => name);
-      body = { store, topics };
+      body = { store, topics, sections: true };
       byId("save-matrix").disabled = !topics.length;
       if (!topics.length) {
         total.textContent = "";
