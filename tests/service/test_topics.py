@@ -339,11 +339,18 @@ def test_a_rule_without_its_topic_fails_alone(client: TestClient, etag: str) -> 
     assert client.post("/match", json={}).json() == {
         "total": 0,
         "matches": [],
+        "next": None,
         "problems": [problem],
     }
     assert client.post("/topics", json=whole).status_code == 201
     matched = client.post("/match", json={}).json()
     assert matched["problems"] == [problem]
+    pages, offset = [], 0
+    while offset is not None:
+        page = client.post("/match", json={"offset": offset, "limit": 1}).json()
+        pages += page["matches"]
+        offset = page["next"]
+    assert pages == matched["matches"]
     assert {one["topic"] for one in matched["matches"]} == {"whole"}
     assert client.post("/match", json={"topics": ["rule"]}).status_code == 400
     alone = client.get("/topics/rule/counts", params={"by": "document"})
@@ -378,7 +385,7 @@ def test_rules_match_and_are_counted(client: TestClient, store_folder: Path) -> 
     with Corpus(store_folder) as corpus:
         topics = [read_table(one, "")[0] for one in (stolen, sorry, loose)]
         expected = [one.to_dict() for one in match_topics(corpus, list(filter(None, topics)))]
-    assert answer == {"total": 1, "matches": expected, "problems": []}
+    assert answer == {"total": 1, "matches": expected, "next": None, "problems": []}
     assert expected[0]["lacks"][0]["nearest"]["text"] == "I am sorry to hear that"
     counts = client.get("/counts", params={"by": "domain"}).json()["topics"]
     assert [(one["topic"], one["documents"]) for one in counts] == [

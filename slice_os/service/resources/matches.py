@@ -12,7 +12,7 @@ from slice_os.errors import InputError
 from slice_os.hits.bands import Finding
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
-from slice_os.service.resources.bodies import Body, Many, StoreName, Text, pooled
+from slice_os.service.resources.bodies import WHOLE, Body, Many, StoreName, Text, pooled
 from slice_os.service.resources.hits import HitAnswer
 from slice_os.service.resources.mining import MostHits
 from slice_os.service.resources.topics import NewTopic, topic_of
@@ -31,12 +31,14 @@ class MatchRequest(Body):
         store: its name; may be missing if one store is served.
         topics: names of combined topics; null for all.
         rule: a combined topic that the service does not keep, in place of ``topics``.
+        offset: matches to skip, for the next page.
         limit: matches in the answer; null for all.
     """
 
     store: StoreName = None
     topics: Annotated[Many[Text], Field(min_length=1, max_length=MOST_PHRASES)] | None = None
     rule: NewTopic | None = None
+    offset: Annotated[int, Field(ge=0), WHOLE] = 0
     limit: MostHits = None
 
 
@@ -82,12 +84,14 @@ class MatchesAnswer(BaseModel):
     Attributes:
         total: number of all matches.
         matches: as many as were asked for.
+        next: ``offset`` of the next page; null at the end.
         problems: where all rules were asked for, a line for each file of a topic that cannot be
             used, and for each rule that names a topic which is not there.
     """
 
     total: int
     matches: list[MatchAnswer]
+    next: int | None
     problems: list[str]
 
 
@@ -108,8 +112,13 @@ def match(services: Shared, body: MatchRequest) -> dict[str, Any]:
     found = []
     if rules or not problems:
         found = list(until_stopped(match_topics(corpus, [*rules, *plain], labels=labels)))
-    matches = [one.to_dict() for one in found[: body.limit]]
-    return {"total": len(found), "matches": matches, "problems": problems}
+    end = len(found) if body.limit is None else body.offset + body.limit
+    return {
+        "total": len(found),
+        "matches": [one.to_dict() for one in found[body.offset : end]],
+        "next": end if end < len(found) else None,
+        "problems": problems,
+    }
 
 
 def _named(services: Services, body: MatchRequest) -> list[Topic]:
