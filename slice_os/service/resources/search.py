@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import RedirectResponse
 
 from slice_os.hits.hit import Hits
-from slice_os.query.options import HitOptions, SearchOptions
+from slice_os.query.options import MAX_CANDIDATES, HitOptions, SearchOptions
 from slice_os.search.scan import scan as scan_documents
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
@@ -21,19 +21,21 @@ from slice_os.service.resources.bodies import (
     Many,
     PhraseBody,
     StoreName,
-    Text,
     pooled,
     with_options,
 )
 from slice_os.service.resources.documents import DocumentBody, documents_of
 from slice_os.service.resources.hits import HitsAnswer
 from slice_os.service.services import Shared
-from slice_os.service.settings import MOST_HITS, MOST_PHRASES, MOST_TEXTS
+from slice_os.service.settings import MOST_HITS, MOST_TEXTS
 from slice_os.topics.tallies import NOWHERE, tally
 
 router = APIRouter(tags=["search"], route_class=JsonRoute)
 
 MOST_FACETS = 20
+# Addresses are short, whatever is in them.
+_MOST_IN_ADDRESS = 5
+_Brief = Annotated[str, Field(min_length=1, max_length=400)]
 
 
 @with_options(SearchOptions)
@@ -125,13 +127,13 @@ def _values(hits: Hits, field: str) -> Iterator[dict[str, Any]]:
 def search_by_address(
     services: Shared,
     phrases: Annotated[
-        list[Text],
-        Query(alias="q", min_length=1, max_length=MOST_PHRASES, description="Phrases to find."),
+        list[_Brief],
+        Query(alias="q", min_length=1, max_length=_MOST_IN_ADDRESS, description="Phrases to find."),
     ],
     store: str | None = None,
     top_k: Annotated[int, Query(ge=1, le=MOST_HITS)] = 10,
-    offset: Annotated[int, Query(ge=0)] = 0,
-    facets: Annotated[list[str], Query(max_length=MOST_FACETS)] = [],  # noqa: B006
+    offset: Annotated[int, Query(ge=0, le=MAX_CANDIDATES)] = 0,
+    facets: Annotated[list[_Brief], Query(max_length=_MOST_IN_ADDRESS)] = [],  # noqa: B006
     accept: Annotated[str, Header(include_in_schema=False)] = "",
 ) -> Any:
     """The same search by an address that can be shared; a browser is sent to the page.
