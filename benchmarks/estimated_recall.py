@@ -17,6 +17,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
@@ -71,22 +72,23 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--size", type=int, default=140, help="labels of a topic, about")
     parser.add_argument("--seeds", type=int, default=20, help="samples of a topic")
+    parser.add_argument("--topics", type=int, help="of each set; all if not given")
     options = parser.parse_args()
     rows = []
-    for row in rows_of(options.data, options.size, options.seeds):
+    for row in rows_of(options.data, options.size, options.seeds, options.topics):
         print(json.dumps(asdict(row)), flush=True)
         rows.append(row)
     RESULT.write_text(json.dumps(summary(rows, options.seeds), indent=1) + "\n")
 
 
-def rows_of(data: Path, size: int, seeds: int) -> Iterator[Row]:
-    """The rows of both sets."""
+def rows_of(data: Path, size: int, seeds: int, topics: int | None) -> Iterator[Row]:
+    """The rows of both sets, of so many topics each."""
     with TemporaryDirectory() as folder:
         with Corpus(Path(folder) / "contracts") as corpus:
-            for phrase, said in contracts(data, corpus):
+            for phrase, said in islice(contracts(data, corpus), topics):
                 yield compared("contracts", corpus, phrase, said, size, seeds)
         with Corpus(Path(folder) / "demo") as corpus:
-            for phrase, said in conversations(data, corpus):
+            for phrase, said in islice(conversations(data, corpus), topics):
                 yield compared("demo", corpus, phrase, said, size, seeds)
 
 

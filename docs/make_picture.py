@@ -16,7 +16,8 @@ from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 COMMANDS = [
-    'slice-os search "either party can end the contract by giving notice" --store demo.slice -k 2',
+    'slice-os search "either party can stop the contract by giving written notice" '
+    "--store demo.slice -k 2",
     'slice-os search "I cannot log in" --store demo.slice -k 1',
 ]
 WIDTH = 124

@@ -79,7 +79,7 @@ def read_apart(
 def run_apart(
     function: str, request: Head, content: bytes, seconds: int, memory: int
 ) -> Iterator[Answer]:
-    """What a function answers to a request and a file, in another process.
+    """The answers of a function to a request and a file, in another process.
 
     Args:
         function: ``MODULE:NAME`` of one that takes request and content, and yields answers.
@@ -137,7 +137,7 @@ def serve() -> None:
 
 
 def read_here(request: Head, content: bytes) -> Iterator[Answer]:
-    """What the reader of a format finds in a file."""
+    """Yield what the reader of a format finds in a file."""
     chosen = request["options"]
     fields = chosen["metadata_fields"]
     chosen["metadata_fields"] = None if fields is None else tuple(fields)
@@ -156,7 +156,7 @@ def _started() -> subprocess.Popen[bytes]:
 
 
 def _answers(process: subprocess.Popen[bytes], request: Head, content: bytes) -> Iterator[Answer]:
-    """What the process answers to a request; it stops early if the process ends."""
+    """Yield the process's answers to a request; stop early if the process ends."""
     sink, source = cast(IO[bytes], process.stdin), cast(IO[bytes], process.stdout)
     with suppress(BrokenPipeError):
         _send(sink, request, content)

@@ -140,7 +140,7 @@ def _read(
 def _found(
     source: str, format_name: str, stream: IO[bytes], options: ReadOptions
 ) -> Iterator[Document | BadRecord | PackedFile]:
-    """What a reader finds; an error of its own becomes a bad record."""
+    """Yield what a reader finds; an error of its own becomes a bad record."""
     reader = reader_named(format_name)
     is_apart = reader.apart and POSSIBLE
     read = partial(read_apart, format_name) if is_apart else reader.load()

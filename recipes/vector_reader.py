@@ -30,8 +30,8 @@ from recipes.verifier_parts.vector_training import (
     batches,
     groups_of,
 )
+from slice_os.records import read_record
 from slice_os.training.run import RunLog, claim_folder
-from slice_os.training.settings import read_settings
 from slice_os.training.stage import load_checkpoint, save_checkpoint
 
 DIMENSION = 384
@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path, help="an encoder to start from")
     parser.add_argument("--steps", type=int, help="instead of the recipe's")
     options = parser.parse_args()
-    recipe = read_settings(ReaderRecipe, options.recipe)
+    recipe = read_record(ReaderRecipe, options.recipe)
     recipe = replace(recipe, steps=options.steps or recipe.steps)
     claim_folder(options.out, recipe)
     paths = sorted(options.hits.glob("*.npz"))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import re
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -20,13 +21,17 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 import onnxruntime
 import pytest
+import tokenizers
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
 import slice_os
 from slice_os import SpanEncoder
 from slice_os.cli import main
+from slice_os.encoder import alignment, token_model
 from slice_os.encoder.integers import saturates
+from slice_os.encoder.model_folder import content_id
+from slice_os.verifier import cross_encoder
 
 from .command_line import Outcome, Run
 
@@ -48,26 +53,43 @@ def encoder() -> SpanEncoder:
     return SpanEncoder(threads=1 if "PYTEST_XDIST_WORKER" in os.environ else 2)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def shared_sessions() -> Iterator[None]:
-    """Each bundled network is loaded once in a process, however many commands open it there."""
-    load = onnxruntime.InferenceSession
-    loaded: dict[tuple[object, ...], onnxruntime.InferenceSession] = {}
+def once(make: Callable[..., Any], *key: Callable[..., object]) -> Callable[..., Any]:
+    """Calls a function once for each file or folder of the bundled models, while it stays the same.
 
-    def shared(
-        model: str | bytes, sess_options: onnxruntime.SessionOptions, **others: Any
-    ) -> onnxruntime.InferenceSession:
-        if not isinstance(model, str) or BUNDLED not in Path(model).parents:
-            return load(model, sess_options, **others)
-        threads = sess_options.intra_op_num_threads
-        exact = saturates()
-        key = model, Path(model).stat().st_mtime_ns, threads, exact, repr(others)
-        if key not in loaded:
-            loaded[key] = load(model, sess_options, **others)
-        return loaded[key]
+    ``key`` tells from the arguments what else makes a difference.
+    """
+    made: dict[tuple[object, ...], Any] = {}
+
+    def shared(path: Any, *others: Any, **named: Any) -> Any:
+        if not isinstance(path, (str, Path)) or BUNDLED not in Path(path).parents:
+            return make(path, *others, **named)
+        files = [Path(path), *sorted(Path(path).glob("*"))]
+        states = [(str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files]
+        found = (*states, *(part(*others, **named) for part in key))
+        if found not in made:
+            made[found] = make(path, *others, **named)
+        return made[found]
+
+    return shared
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_models() -> Iterator[None]:
+    """Each bundled model is hashed and loaded once in a process, however many commands open it."""
+
+    def options(sess_options: onnxruntime.SessionOptions, **others: Any) -> object:
+        return sess_options.intra_op_num_threads, saturates(), repr(others)
+
+    class Tokenizer:
+        from_file = staticmethod(once(tokenizers.Tokenizer.from_file))
+        from_str = tokenizers.Tokenizer.from_str
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(onnxruntime, "InferenceSession", shared)
+        load = onnxruntime.InferenceSession
+        patch.setattr(onnxruntime, "InferenceSession", once(load, options))
+        patch.setattr(alignment, "Tokenizer", Tokenizer)
+        for module in (token_model, cross_encoder):
+            patch.setattr(module, "content_id", once(content_id))
         yield
 
 
@@ -111,6 +133,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if config.option.markexpr != "not release" or not collection_path.match("test_*.py"):
         return None
     return RELEASE_ALONE.search(collection_path.read_text("utf-8")) is not None or None
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Iterator[None]:
+    """Import without looking for garbage, a fifth of the time, and never look at what it left."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

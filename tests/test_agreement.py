@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os.topics.agreement import Agreement, agreement, disputes, read_hits
-from slice_os.topics.labels import Answer, Label
+from slice_os.topics.labels import Label, LabelEntry
 
 TEXT = "😀 Please cancel my whole plan now, and end my other plan."
 RUNS = 1_000
@@ -18,11 +18,11 @@ def said(reader: str, right: bool, start: int, end: int, settled: bool = False) 
     return Label("cancel", TEXT[start:end], right, "1", start, end, reader=reader, settled=settled)
 
 
-def numbered(*labels: Label) -> list[Answer]:
-    return [Answer(number, label) for number, label in enumerate(labels, 1)]
+def numbered(*labels: Label) -> list[LabelEntry]:
+    return [LabelEntry(number, label) for number, label in enumerate(labels, 1)]
 
 
-def of_pairs(pairs: list[tuple[bool, bool]]) -> list[Answer]:
+def of_pairs(pairs: list[tuple[bool, bool]]) -> list[LabelEntry]:
     """Answers of two readers about as many hits."""
     return numbered(
         *(

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from slice_os import Corpus, Document, Hit, InputError, SpanEncoder, scan
 
+from .builders import places, said_again
+
 CANCEL, RETURN, KEEP = "cancel my order", "send the item back", "keep my order"
 SENTENCES = [
     "Please cancel my order.",
@@ -28,15 +30,8 @@ TOLERANCE = 0.02
 @pytest.fixture(scope="module")
 def corpus(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     corpus = Corpus(tmp_path_factory.mktemp("counters") / "store", encoder)
-    corpus.add(
-        Document(f"d{number:02}", " ".join((SENTENCES * 2)[number % 7 :][: 1 + number // 7]))
-        for number in range(21)
-    )
+    corpus.add(said_again(SENTENCES, 7))
     return corpus
-
-
-def places(hits: Sequence[Hit]) -> list[tuple[str, str, int, int]]:
-    return [(hit.doc_id, hit.phrase, hit.start, hit.end) for hit in hits]
 
 
 def margin(

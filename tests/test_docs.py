@@ -131,6 +131,20 @@ def run(command: str | list[str], folder: Path) -> str:
     return done.stdout
 
 
+def run_here(line: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Run a documented command in this process, its patterns and ``> FILE`` as in a shell."""
+    monkeypatch.chdir(folder)
+    line, _, file = line.partition(" > ")
+    words: list[str] = []
+    for word in shlex.split(line)[1:]:
+        words += sorted(map(str, Path().glob(word))) if "*" in word else [word]
+    done = CliRunner().invoke(cli, words)
+    assert done.exit_code == 0, f"{line}: {done.stderr}"
+    if file:
+        Path(file).write_bytes(done.stdout_bytes)
+    return done.stdout
+
+
 def assert_room(cosines: list[float], cuts: list[float]) -> None:
     """Small differences of cosines, as between kinds of processors, must not change a page."""
     close = [(one, cut) for cut in cuts for one in cosines if abs(one - cut) < ROOM]
@@ -178,14 +192,21 @@ def test_the_examples_run(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("page", [README, REPOSITORY / "docs" / "index.md"], ids=lambda p: p.name)
-def test_the_first_lines_of_code_find_what_the_page_says(page: Path, tmp_path: Path) -> None:
+def test_the_first_lines_of_code_find_what_the_page_says(
+    page: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     program = fences(page, "python")[0]
     assert len(program.strip().splitlines()) <= 12
     printed = printed_hits(run([sys.executable, "-c", program], tmp_path))
     promised = printed_hits(fences(page, "text")[0])
     (cut,) = re.findall(r"threshold=(0\.\d+)", program)
     lower = program.replace(cut, str(float(cut) - ROOM)).replace("{hit.cosine:.2f}", "{hit.cosine}")
-    near = run([sys.executable, "-c", lower], tmp_path).splitlines()
+    monkeypatch.chdir(tmp_path)
+    exec(lower, {})
+    near = capsys.readouterr().out.splitlines()
     assert_room([float(line.split()[0]) for line in near], [float(cut)])
     assert [hit[1:] for hit in printed] == [hit[1:] for hit in promised]
     for (cosine, *_), (expected, *_) in zip(printed, promised, strict=True):
@@ -209,11 +230,14 @@ def test_a_letter_in_another_language_is_found_as_the_page_says(tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_the_demo_finds_clauses_on_termination(folder: Path) -> None:
-    run("slice-os ingest demo/contracts demo/dialogues.jsonl --store demo.slice", folder)
-    phrase = "either party may end this agreement at any time"
-    lines = run(["slice-os", "search", phrase, "--store", "demo.slice", "--json"], folder)
-    found = hits(lines, folder)
+def test_the_demo_finds_clauses_on_termination(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest = "slice-os ingest demo/contracts demo/dialogues.jsonl --store demo.slice"
+    run_here(ingest, folder, monkeypatch)
+    phrase = "'either party may end this agreement at any time'"
+    search = f"slice-os search {phrase} --store demo.slice --json"
+    found = hits(run_here(search, folder, monkeypatch), folder)
     assert len(found) == 10
     ends = [hit for hit in found if re.search("(?i)terminat|cancel", str(hit["passage"]))]
     assert len(ends) == len(found)
@@ -304,7 +328,7 @@ def test_the_examples_of_topics_pass_the_documented_checks(folder: Path) -> None
 
 
 @pytest.mark.slow
-def test_the_tutorial_runs(folder: Path) -> None:
+def test_the_tutorial_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tutorial = REPOSITORY / "docs" / "tutorial.md"
     local = [
         line
@@ -314,7 +338,7 @@ def test_the_tutorial_runs(folder: Path) -> None:
     ]
     assert len(local) >= 6
     for command in local:
-        run(command, folder)
+        run_here(command, folder, monkeypatch)
     thresholds, offsets = fences(tutorial, "python")
     counts = run([sys.executable, "-c", thresholds], folder).splitlines()[-3:]
     assert "It ends with `{}`, `{}` and `{}`.".format(*counts) in tutorial.read_text("utf-8")
@@ -324,8 +348,8 @@ def test_the_tutorial_runs(folder: Path) -> None:
     assert 45 <= len(found) <= 55, "the tutorial says about 50"
     assert_room([float(str(hit["cosine"])) for hit in found], cuts)
     first = next(command for command in local if "-k 1" in command)
-    head, _, _ = run(f"{first} --text", folder).partition("\n")
-    promised, _, _ = fences(tutorial, "text")[0].partition("\n     (a)")
+    head, _, _ = run_here(f"{first} --text", folder, monkeypatch).partition("\n")
+    promised, _, _ = fences(tutorial, "text")[0].partition("\n     A)")
     number = re.compile(r"\d+\.\d+")
     assert number.sub("", head).split() == number.sub("", promised).split()
     scores = [list(map(float, number.findall(text))) for text in (head, promised)]

@@ -20,7 +20,7 @@ from lxml import etree
 from slice_os import Context, Corpus, Document, Hit, InputError, SpanEncoder, write_hits
 from slice_os.hits.files import FORMATS
 from slice_os.hits.run_record import read_record
-from slice_os.topics.answers import read_answered
+from slice_os.topics.imported_labels import read_answered
 from slice_os.topics.labels import Label, read_labels
 
 from .strategies import hard_texts

@@ -108,9 +108,9 @@ class TestJson:
             ("{", "not valid JSON"),
             ("[]", "not a hit"),
             ('{"doc_id": "a"}', "not a hit"),
-            (json.dumps(HIT.to_dict() | {"start": "7"}), "'7' is not of type int"),
-            (json.dumps(HIT.to_dict() | {"start": None}), "None is not of type int"),
-            (json.dumps(HIT.to_dict() | {"start": True}), "True is not of type int"),
+            (json.dumps(HIT.to_dict() | {"start": "7"}), "start is '7'; give a whole number"),
+            (json.dumps(HIT.to_dict() | {"start": None}), "start is None; give a whole number"),
+            (json.dumps(HIT.to_dict() | {"start": True}), "start is True; give a whole number"),
         ],
     )
     def test_other_lines_are_refused(self, line: str, message: str) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from filelock import FileLock
+
+from slice_os import SpanEncoder
+from slice_os.service import demo
 
 nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
 nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
@@ -22,13 +22,18 @@ KILOBYTE = 1_000
 
 
 @pytest.fixture(scope="module")
-def cache(shared_folder: Path) -> Path:
-    """A cache with a store of the demo documents, made once for all workers; copy it."""
+def cache(shared_folder: Path, demo_store: Path, encoder: SpanEncoder) -> Path:
+    """A cache with a store of the demo documents, made once for all workers; copy it.
+
+    It begins as a copy of the tests' store, so that no document is encoded a second time.
+    """
     folder = shared_folder / "notebooks"
-    code = "from slice_os.service.demo import demo_store; demo_store()"
-    variables = {**os.environ, "XDG_CACHE_HOME": str(folder)}
-    with FileLock(shared_folder / "notebooks.lock"):
-        subprocess.run([sys.executable, "-c", code], env=variables, check=True)
+    with FileLock(shared_folder / "notebooks.lock"), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        store = demo.demo_folder() / encoder.card.encoder_id
+        if not store.exists():
+            shutil.copytree(demo_store, store)
+            assert demo.demo_store() == store
     return folder
 
 

@@ -81,6 +81,8 @@ def test_the_wheel_is_small(wheel: Path) -> None:
     assert wheel.stat().st_size <= 60 * MEGABYTE
 
 
+@pytest.mark.slow
+@pytest.mark.release
 def test_the_source_archive_builds_the_same_wheel(wheel: Path, sdist: Path, tmp_path: Path) -> None:
     with tarfile.open(sdist) as archive:
         assert all(entry.isreg() or entry.isdir() for entry in archive)

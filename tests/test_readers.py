@@ -26,6 +26,8 @@ from slice_os.ingest.reading import read, read_stream
 from slice_os.ingest.sources import Source, find_sources
 from slice_os.text.documents import Document, Segment
 
+from .builders import read_all, write
+
 REPOSITORY = Path(__file__).parents[1]
 Read = Callable[..., tuple[list[Document], list[BadRecord]]]
 UNICODE = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
@@ -36,19 +38,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working directory."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def write(path: str, content: str | bytes) -> None:
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_bytes(content.encode() if isinstance(content, str) else content)
-
-
-def read_all(source: Source, **options: Any) -> tuple[list[Document], list[BadRecord]]:
-    found = list(read(source, ReadOptions(**options)))
-    return (
-        [item for item in found if isinstance(item, Document)],
-        [item for item in found if isinstance(item, BadRecord)],
-    )
 
 
 @pytest.fixture

@@ -64,13 +64,14 @@ def corpus(store: Path, encoder: SpanEncoder, verifier: NeverVerifier) -> Iterat
 
 class TestVerifying:
     def test_gives_probability_and_reasons(self, corpus: Corpus) -> None:
-        (negated,) = [hit for hit in corpus.search(PHRASE, top_k=5) if hit.doc_id == "01"]
+        hits = corpus.search(PHRASE, top_k=5, order="score")
+        (negated,) = [hit for hit in hits if hit.doc_id == "01"]
         assert (negated.probability, negated.reasons) == (0.01, ("negated here",))
         assert negated.to_dict()["reasons"] == ["negated here"]
 
     def test_changes_nothing_else(self, corpus: Corpus) -> None:
         def places(verify: bool) -> list[tuple[str, int, int, float]]:
-            hits = corpus.search(PHRASE, top_k=20, verify=verify)
+            hits = corpus.search(PHRASE, top_k=20, verify=verify, order="score")
             return [(hit.doc_id, hit.start, hit.end, hit.score) for hit in hits]
 
         assert places(True) == places(False)
@@ -80,11 +81,12 @@ class TestVerifying:
         assert verifier.checked == 0
         assert all(hit.reasons == () and hit.probability is not None for hit in hits)
 
-    def test_checks_only_the_hits_that_are_shown(
-        self, corpus: Corpus, verifier: NeverVerifier
+    @pytest.mark.parametrize(("order", "checked"), [("score", 3), (None, 50)])
+    def test_checks_only_the_hits_that_it_needs(
+        self, corpus: Corpus, verifier: NeverVerifier, order: str | None, checked: int
     ) -> None:
-        corpus.search(PHRASE, top_k=3)
-        assert verifier.checked == 3
+        corpus.search(PHRASE, top_k=3, order=order)
+        assert verifier.checked == checked
 
     def test_applies_to_mining_and_scanning(
         self, corpus: Corpus, encoder: SpanEncoder, verifier: NeverVerifier
@@ -137,7 +139,8 @@ class TestOrder:
         hits = corpus.search(PHRASE, top_k=50, order="probability")
         values = [hit.probability or 0 for hit in hits]
         assert values == sorted(values, reverse=True)
-        by_score = corpus.search(PHRASE, top_k=50)
+        assert hits == corpus.search(PHRASE, top_k=50)
+        by_score = corpus.search(PHRASE, top_k=50, order="score")
         assert {hit.doc_id for hit in hits} == {hit.doc_id for hit in by_score}
 
     @pytest.mark.parametrize("least", [None, 0.3])
@@ -197,7 +200,7 @@ def test_a_claim_has_the_words_of_the_hit_in_whole_sentences(
 class TestBundledVerifier:
     def test_reads_what_the_cosine_cannot(self, store: Path, encoder: SpanEncoder) -> None:
         with Corpus(store, encoder) as corpus:
-            hits = {hit.doc_id: hit for hit in corpus.search(PHRASE, top_k=10, verify=True)}
+            hits = {hit.doc_id: hit for hit in corpus.search(PHRASE, top_k=50, verify=True)}
         assert (hits["01"].probability or 0) < (hits["00"].probability or 0)
         assert hits["01"].reasons == ("negated here",)
 
@@ -208,6 +211,7 @@ class TestBundledVerifier:
             assert corpus.search(PHRASE, top_k=10, verify=False) != verified
             ordered = corpus.search(PHRASE, top_k=50, order="probability")
             assert {hit.probability for hit in verified} <= {hit.probability for hit in ordered}
+            assert sum(hit in list(ordered)[:10] for hit in verified) > 5
 
     def test_reads_the_vectors_of_the_store(
         self, store: Path, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch

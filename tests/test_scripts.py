@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import json
 import os
 import re
@@ -26,17 +28,21 @@ LINES = {
     "sgd-dialogues/train.jsonl.gz": 40,
     "sgd-dialogues/dev.jsonl.gz": 60,
     "multidogo/turn_level.jsonl.gz": 3_000,
+    "amazon-counterfactual/sentences.jsonl.gz": 2_000,
     "qmsum/val.jsonl.gz": 1,
     "qmsum/train.jsonl.gz": 2,
 }
 CONTRACTS = 3
+# Of the demo's dialogues, so that every domain has some; of the sets of intents, topics in order.
+EVERY_DIALOGUE = 20
+TOPICS = 3
 # What else a script needs to be installed.
 SCRIPTS = [
     ("benchmarks/blind_hits.py --data {data} --kind reviews --verifier wording",),
     ("benchmarks/calibration_set.py --data {data} --out calibration",),
     ("benchmarks/checksums.py --store {store} --rounds 1",),
     ("benchmarks/engines.py --data {data} --texts 16 --rounds 2", "sentence_transformers"),
-    ("benchmarks/estimated_recall.py --data {data} --size 20 --seeds 1",),
+    ("benchmarks/estimated_recall.py --data {data} --size 20 --seeds 1 --topics 2",),
     ("benchmarks/exactness.py --data {data} --pairs 9 --contracts 1",),
     ("benchmarks/fusion.py --data {data}/qmsum/val.jsonl.gz --limit 1", "ir_measures"),
     ("benchmarks/hit_latency.py {store} --rounds 1",),
@@ -57,7 +63,7 @@ SCRIPTS = [
     ("recipes/border_scores.py {data}",),
     ("recipes/evaluation_hashes.py {data}",),
     ("recipes/hard_negatives.py {pairs} triples.jsonl --negatives 1",),
-    ("recipes/found_contrasts.py {data} {contrasts} found.jsonl --hits 40 --kept 200",),
+    ("recipes/found_contrasts.py {data} {contrasts} out.jsonl --hits 40 --contracts 4 --kept 200",),
 ]
 
 pytestmark = [pytest.mark.slow, pytest.mark.release]
@@ -68,10 +74,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what scripts write to, beside links to the rest of the checkout."""
     place = tmp_path_factory.mktemp("scripts")
     for path in REPOSITORY.iterdir():
-        if path.name in ("benchmarks", "docs"):
+        if path.name in ("benchmarks", "docs", "demo"):
             shutil.copytree(path, place / path.name)
         elif not path.name.startswith("."):
             (place / path.name).symlink_to(path)
+    with (DEMO / "dialogues.jsonl").open("rb") as stream:
+        some = b"".join(islice(stream, 0, None, EVERY_DIALOGUE))
+    (place / "demo" / "dialogues.jsonl").write_bytes(some)
     return place
 
 
@@ -96,14 +105,29 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         link.symlink_to(path)
     for name, count in LINES.items():
         with gzip.open(DATA / name) as stream:
-            (data / name).unlink()
-            (data / name).write_bytes(gzip.compress(b"".join(islice(stream, count))))
+            replace(data / name, gzip.compress(b"".join(islice(stream, count))))
     path = data / "contract-nli" / "dev.json.gz"
     content = json.loads(gzip.decompress(path.read_bytes()))
     content["documents"] = content["documents"][:CONTRACTS]
-    path.unlink()
-    path.write_bytes(gzip.compress(json.dumps(content).encode()))
+    replace(path, gzip.compress(json.dumps(content).encode()))
+    path = data / "clinc150" / "data_full.json"
+    content = json.loads(path.read_bytes())
+    topics = sorted({topic for _, topic in content["train"]})[:TOPICS]
+    content["train"] = [row for row in content["train"] if row[1] in topics]
+    replace(path, json.dumps(content).encode())
+    path = data / "banking77" / "train.csv"
+    rows = list(csv.reader(path.read_text("utf-8").splitlines(keepends=True)))
+    topics = sorted({topic for _, topic in rows[1:]})[:TOPICS]
+    some = io.StringIO(newline="")
+    csv.writer(some).writerows([rows[0], *(row for row in rows if row[1] in topics)])
+    replace(path, some.getvalue().encode())
     return data
+
+
+def replace(link: Path, content: bytes) -> None:
+    """Put a file in the place of a link."""
+    link.unlink()
+    link.write_bytes(content)
 
 
 @pytest.fixture(scope="module")

@@ -8,16 +8,15 @@ import socket
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from slice_os.errors import InputError
 from slice_os.ingest.deadletters import DeadLetters
-from slice_os.ingest.readers import BadRecord, ReadOptions
-from slice_os.ingest.reading import read
+from slice_os.ingest.readers import BadRecord
 from slice_os.ingest.sources import Source, find_sources, skipped_line
-from slice_os.text.documents import Document
+
+from .builders import read_all, write
 
 
 @pytest.fixture
@@ -25,19 +24,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working directory."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def write(path: str, content: str | bytes) -> None:
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_bytes(content.encode() if isinstance(content, str) else content)
-
-
-def read_all(source: Source, **options: Any) -> tuple[list[Document], list[BadRecord]]:
-    found = list(read(source, ReadOptions(**options)))
-    return (
-        [item for item in found if isinstance(item, Document)],
-        [item for item in found if isinstance(item, BadRecord)],
-    )
 
 
 class TestSources:

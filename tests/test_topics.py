@@ -84,7 +84,7 @@ class TestFiles:
             ("phrases = 3", "phrases: 3 is no list; put it between brackets"),
             ('phrases = ["a", " "]', "phrases: one of the texts is empty; write it or delete it"),
             ('phrases = ["a"]\ntreshold = 0.6', "unknown key treshold; did you mean threshold?"),
-            ('phrases = ["a"]\nthreshold = 6', "threshold: 6: give a number from -1 to 1"),
+            ('phrases = ["a"]\nthreshold = 6', "threshold is 6; give a number from -1 to 1"),
             (
                 'phrases = ["a"]\nthreshold = 0.6\nprecision = 0.9',
                 "threshold and precision: give one of them",
@@ -93,8 +93,11 @@ class TestFiles:
                 'phrases = ["a"]\nname = "a  b"',
                 "name 'a  b': give letters, digits, -, _ and single",
             ),
-            ('phrases = ["a"]\nunit = "page"', "unit: 'page': give span, clause, sentence or turn"),
-            ('phrases = ["a"]\n[learned]\nwhen = 1', "unknown key learned.when; there are"),
+            (
+                'phrases = ["a"]\nunit = "page"',
+                "unit is 'page'; give span, clause, sentence or turn",
+            ),
+            ('phrases = ["a"]\n[learned]\nwhen = 1', "learned: unknown key when; there are"),
             ("phrases = [", "not valid TOML"),
         ],
     )
@@ -395,9 +398,12 @@ class TestLearning:
         [
             ("[]", "no JSON object"),
             ("{", "not valid JSON"),
-            ('{"topic": "a", "label": true}', "field 'text' is missing"),
-            ('{"topic": "a", "text": "b", "label": "yes"}', "field 'label' is missing, or neither"),
-            ('{"topic": "a", "text": "b", "label": true, "start": "x"}', "'start' and 'end'"),
+            ('{"topic": "a", "label": true}', "text is missing"),
+            ('{"topic": "a", "text": "b", "label": "yes"}', "label is 'yes'; give true or false"),
+            (
+                '{"topic": "a", "text": "b", "label": true, "start": "x"}',
+                "start is 'x'; give a whole number",
+            ),
             (
                 '{"topic":"a","text":"b","label":true,"passage":{"start":0,"end":1,"text":"c"}}',
                 "'passage' does not have 'text'",

@@ -91,10 +91,10 @@ class TestWriting:
         assert topic_text(topic) == (
             'name = "cancel"\n'
             "phrases = [\n"
-            '  "end my plan",\n'
+            '    "end my plan",\n'
             "]\n"
             "where = "
-            '{ csat = { lt = 3 }, domain = ["bank", "airline"], open = true, "a b" = "x" }\n'
+            '{csat = {lt = 3}, domain = ["bank", "airline"], open = true, "a b" = "x"}\n'
             "threshold = 0.7\n"
             "\n"
             "[learned]\n"
@@ -109,8 +109,8 @@ class TestWriting:
             ({"phrases": ["\ud800"]}, "phrases: text: lone surrogate U+D800"),
             ({"phrases": ["a"], "name": "../a"}, "name '../a': give letters"),
             ({"phrases": ["a"], "where": {"n": 10**400}}, "where: filter on 'n'"),
-            ({"phrases": ["a"], "learned": {"offset": 10**400}}, "learned.offset: 1"),
-            ({"phrases": ["a"], "threshold": float("nan")}, "threshold: nan"),
+            ({"phrases": ["a"], "learned": {"offset": 10**400}}, "learned: offset is 1"),
+            ({"phrases": ["a"], "threshold": float("nan")}, "threshold is nan"),
         ],
     )
     def test_tables_say_what_is_wrong(self, table: dict[str, object], told: str) -> None:
@@ -188,6 +188,9 @@ class TestFolder:
         same = folder.replace(learned.topic, learned.etag)
         assert same == learned
         assert path.read_text() == text
+        folder.replace(replace(learned.topic, description="gone", counter_phrases=("x",)), None)
+        text = path.read_text()
+        assert text.startswith('# by hand\nname = "cancel"\nphrases = ["end my plan"] # one\n')
 
     @pytest.mark.parametrize("head", ["# by hand\n", '# by hand\nname = "cancel"  # so\n'])
     def test_a_topic_is_renamed_and_keeps_its_comments(

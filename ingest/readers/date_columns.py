@@ -16,7 +16,7 @@ _PRECISE = 4
 
 @dataclass
 class DateFormats:
-    """What the dates of columns show; ``wanted`` holds for all, if it is given."""
+    """The orders that the dates of columns show; ``wanted`` holds for all, if it is given."""
 
     wanted: str | None = None
     _clear: dict[str, dict[str, list[int]]] = field(default_factory=lambda: defaultdict(dict))
@@ -57,7 +57,7 @@ class DateFormats:
         return shown[0] if len(shown) == 1 else None
 
     def notes(self, source: str) -> Iterator[ReadNote]:
-        """What settled the columns with dates that could be two, or why nothing did."""
+        """The evidence for columns with ambiguous dates, or why there is none."""
         for column, count in self._unclear.items():
             clear = self._clear.get(column, {})
             if order := self.of(column):

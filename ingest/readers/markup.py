@@ -5,9 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 import zipfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import unquote
@@ -23,7 +24,6 @@ from slice_os.ingest.readers.reader import (
     needs,
     with_note,
 )
-from slice_os.ingest.readers.styles import Styles
 
 HIDDEN = "hidden words left out"
 QUOTED = "quoted"
@@ -144,7 +144,7 @@ def _without_cdata(page: str) -> str:
 
 
 class _Element(NamedTuple):
-    """How an element that has begun shows its text, and whether it parts that from other words."""
+    """An open element: its display, and whether it parts its text from other words."""
 
     is_unseen: bool = False
     is_hidden: bool = False
@@ -302,3 +302,75 @@ def _chapters(content: BinaryIO, counts: Counter[str]) -> Iterator[Turn]:
 def _xml(book: zipfile.ZipFile, name: str) -> Any:
     etree = needs("lxml.etree")
     return etree.fromstring(book.read(name), etree.XMLParser(resolve_entities=False))
+
+
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_SELECTOR = re.compile(r"(?:[A-Za-z][\w-]*)?(?:[.#][\w-]+)*")
+_NAME = re.compile(r"[.#]?[\w-]+")
+_MOST_RULES = 1_000
+_DISPLAY = re.compile(r"(?:^|[;\s])display\s*:\s*([a-z-]+)", re.I)
+
+
+class _Rule(NamedTuple):
+    """How much a selector says, its place, and whether it hides."""
+
+    weight: tuple[int, int, int]
+    place: int
+    is_hiding: bool
+    names: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Styles:
+    """What the style sheets of a page say about whether elements are displayed."""
+
+    _rules: defaultdict[str, list[_Rule]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, sheet: str) -> None:
+        """Add a style sheet."""
+        place = sum(map(len, self._rules.values()))
+        for selectors, style in _blocks(_COMMENT.sub(" ", sheet)):
+            display = _DISPLAY.search(style)
+            for selector in selectors.split(",") if display is not None else ():
+                names = frozenset(_NAME.findall(selector))
+                if not names or not _SELECTOR.fullmatch(selector.strip()) or place >= _MOST_RULES:
+                    continue
+                ids = sum(name.startswith("#") for name in names)
+                classes = sum(name.startswith(".") for name in names)
+                weight = ids, classes, len(names) - ids - classes
+                is_hiding = display is not None and display[1].lower() == "none"
+                rule = _Rule(weight, place, is_hiding, names)
+                self._rules[max(names, key=_rarity)].append(rule)
+                place += 1
+
+    def hides(self, tag: str, attributes: Mapping[str, str]) -> bool:
+        """Whether the rule that says most about an element hides it."""
+        if not self._rules:
+            return False
+        names = {tag, f"#{attributes.get('id', '')}"}
+        names |= {f".{name}" for name in attributes.get("class", "").split()}
+        rules = [
+            rule for name in names for rule in self._rules.get(name, ()) if rule.names <= names
+        ]
+        return bool(rules) and max(rules).is_hiding
+
+
+def _rarity(name: str) -> tuple[bool, bool]:
+    return name.startswith("#"), name.startswith(".")
+
+
+def _blocks(sheet: str) -> list[tuple[str, str]]:
+    """Selectors and styles; what is in a block of another one depends on a condition."""
+    found = []
+    depth = 0
+    selectors = ""
+    for part in re.split(r"([{}])", sheet):
+        if part == "{":
+            depth += 1
+        elif part == "}":
+            depth = max(0, depth - 1)
+        elif depth == 0:
+            selectors = part.rpartition(";")[2].strip()
+        elif depth == 1 and not selectors.startswith("@"):
+            found.append((selectors, part))
+    return found

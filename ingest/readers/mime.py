@@ -23,7 +23,6 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple, cast
 
 from slice_os.errors import InputError, MissingExtraError
-from slice_os.ingest.readers.calendars import calendar_text
 from slice_os.ingest.readers.decoding import UTF8, decoded, encoding_of
 from slice_os.ingest.readers.markup import encoding_declared, html_sections
 from slice_os.ingest.readers.reader import BOM, UNREADABLE, Turn
@@ -334,3 +333,33 @@ def _uudecoded(lines: bytes) -> bytes:
     # Some programs pad a line beyond the length that it begins with.
     within = (line[: ((line[0] - 32 & 63) * 4 + 5) // 3 + 1] for line in lines.splitlines())
     return b"".join(map(binascii.a2b_uu, within))
+
+
+_FOLDED = re.compile(r"\r?\n[ \t]")
+_PROPERTY = re.compile(r"([A-Za-z-]{1,60})((?:;(?:\"[^\"\n]*\"|[^\":\n])*)?):([^\n]*)")
+_NAME = re.compile(r";CN=(?:\"([^\"]*)\"|([^;:\"]*))", re.I)
+_ESCAPED = re.compile(r"\\(.)")
+_SAID = ("SUMMARY", "LOCATION", "DESCRIPTION", "COMMENT", "CONTACT", "CATEGORIES", "RESOURCES")
+_PEOPLE = ("ORGANIZER", "ATTENDEE")
+
+
+def calendar_text(calendar: str) -> str:
+    """The words of a calendar in iCalendar's form (RFC 5545), a line for each thing said.
+
+    Text in another form is returned as it is.
+    """
+    said: dict[str, None] = {}
+    for line in _FOLDED.sub("", calendar).splitlines():
+        found = _PROPERTY.fullmatch(line)
+        if found is None:
+            continue
+        name = found[1].upper()
+        if name in _SAID:
+            said[_ESCAPED.sub(_unescaped, found[3]).strip()] = None
+        elif name in _PEOPLE and (person := _NAME.search(found[2])):
+            said[(person[1] or person[2] or "").strip()] = None
+    return "\n".join(filter(None, said)) if "BEGIN:V" in calendar.upper() else calendar
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    return "\n" if found[1] in "nN" else found[1]

@@ -105,7 +105,7 @@ def _line(line: str, is_within: bool) -> _Line:
 
 
 def _authors(lines: Sequence[_Line]) -> list[str | None]:
-    """Who wrote each line; None for the sender of the message."""
+    """The writer of each line; None for the sender of the message."""
     found: list[str | None] = []
     # Who wrote all that follows without a mark, and what has so many marks.
     rest: str | None = None
@@ -168,7 +168,7 @@ def _author(before: str, after: str) -> str:
 
 
 def _sender(lines: Sequence[_Line], number: int) -> str | None:
-    """Who sent the message whose header begins in this line, as Outlook writes it."""
+    """The sender of the message whose header begins in this line, as Outlook writes it."""
     first = _FIELD.match(lines[number].body)
     if first is None or not first["from"]:
         return None

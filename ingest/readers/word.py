@@ -98,7 +98,7 @@ def _styles(package: Package) -> dict[str, str]:
 
 
 def _numbered(package: Package, root: Any) -> int:
-    """How many paragraphs have a number with words, such as ``Article 1``, which Word makes."""
+    """The number of paragraphs that Word numbers with words, such as ``Article 1``."""
     texts: dict[tuple[str, str], bool] = {}
     own: dict[str, str] = {}
     for part in package.related(package.main, "numbering"):

@@ -10,8 +10,8 @@ from random import Random
 from typing import Any
 
 from slice_os.datasets.decontamination import Decontamination, read_hashes, sentence_hash
+from slice_os.records import read_toml
 from slice_os.training.examples.wordnet import read_synsets
-from slice_os.training.settings import toml_table
 
 from . import labelled, sources
 from .answers import answered
@@ -70,7 +70,7 @@ def build_rows(folder: Path, count: int, seed: int) -> list[ContrastRow]:
 
 def _mixture() -> dict[str, dict[str, Any]]:
     """The table of each source; a share of thousand rows, and shares of one."""
-    content = toml_table(MIXTURE)
+    content = read_toml(MIXTURE)
     usual = content.pop("usual")
     return {name: {**usual, **values} for name, values in content.items()}
 

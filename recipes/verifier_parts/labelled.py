@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from slice_os.datasets.files import DataRow, DataSource
-from slice_os.training.settings import toml_table
+from slice_os.records import read_toml
 
 from . import sources
 from .frames import Statement
@@ -113,7 +113,7 @@ def judged(folder: Path) -> dict[str, list[Statement]]:
 
 def clause_statements(path: Path, rng: Random) -> Iterator[Statement]:
     """Clauses of CUAD's training part, and whether they say the phrases of types of clauses."""
-    phrases = toml_table(_CLAUSE_TYPES)["types"]
+    phrases = read_toml(_CLAUSE_TYPES)["types"]
     clauses: dict[str, list[str]] = defaultdict(list)
     for row in GROUPS.json_lines(path):
         if row.values.get("thirdparty_split") == "train":

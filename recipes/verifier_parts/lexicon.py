@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from slice_os.training.settings import read_settings
+from slice_os.records import read_record
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,4 +75,4 @@ class Lexicon:
 @cache
 def lexicon() -> Lexicon:
     """The lexicon of the package."""
-    return read_settings(Lexicon, Path(__file__).with_name("lexicon.toml"))
+    return read_record(Lexicon, Path(__file__).with_name("lexicon.toml"))

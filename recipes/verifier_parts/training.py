@@ -18,18 +18,17 @@ from typing import Annotated, Any
 from slice_os.encoder.alignment import Aligner
 from slice_os.encoder.hugging_face import load_encoder
 from slice_os.errors import InputError
-from slice_os.training.backend import torch
-from slice_os.training.progress import Report, Tick, silent
-from slice_os.training.run import RunLog, claim_folder
-from slice_os.training.settings import (
+from slice_os.records import (
     Count,
     Natural,
     NotNegative,
     Positive,
-    Settings,
     at_least,
-    read_settings,
+    read_record,
 )
+from slice_os.training.backend import torch
+from slice_os.training.progress import Report, Tick, silent
+from slice_os.training.run import RunLog, claim_folder
 from slice_os.training.stage import load_checkpoint, save_checkpoint
 from slice_os.verifier.cross_encoder import ClaimInputs
 
@@ -42,7 +41,7 @@ _WORDS = "embeddings.word_embeddings"
 
 
 @dataclass(frozen=True, slots=True)
-class VerifierRecipe(Settings):
+class VerifierRecipe:
     """A recipe, every value checked.
 
     Attributes:
@@ -96,7 +95,7 @@ def rising_and_falling(step: int, warmup: int, steps: int) -> float:
 
 def read_recipe(path: Path) -> VerifierRecipe:
     """Read and check a recipe; `InputError` if it is missing, not TOML, or a value cannot be."""
-    return read_settings(VerifierRecipe, path)
+    return read_record(VerifierRecipe, path)
 
 
 class VerifierRun:

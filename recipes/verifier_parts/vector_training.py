@@ -13,7 +13,7 @@ import torch
 
 from slice_os.arrays import FloatArray, IntArray, unit_rows
 from slice_os.evaluation.measures import ranks
-from slice_os.training.settings import Count, Natural, NotNegative, Positive, Settings
+from slice_os.records import Count, Natural, NotNegative, Positive
 from slice_os.verifier.bundled import WEIGHTS
 
 from .near_words import Near, feeds
@@ -23,7 +23,7 @@ from .vector_network import VectorNetwork
 
 
 @dataclass(frozen=True, slots=True)
-class ReaderRecipe(Settings):
+class ReaderRecipe:
     """A recipe, every value checked.
 
     Attributes:

@@ -22,7 +22,6 @@ from slice_os.cli.options import (
 )
 from slice_os.cli.render import echo_json, printable, wants_json
 from slice_os.query.options import (
-    BY_SCORE,
     DEFAULT_FUSION,
     FUSION_NAMES,
     MAX_CANDIDATES,
@@ -103,7 +102,7 @@ _SEARCH_FLAGS: dict[str, Callable[[Command], Command]] = {
     "order": click.option(
         "--order",
         type=click.Choice(ORDERS),
-        default=BY_SCORE,
+        show_default="the likeliest first, or by score with --no-verify",
         help=f"Order of the best {REFINED} hits by score.",
     ),
     "fusion": click.option(

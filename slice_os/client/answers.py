@@ -12,13 +12,14 @@ from urllib.parse import quote
 import orjson
 
 from slice_os.client.errors import ServiceError, ServiceUnavailableError, error_of, told_error
-from slice_os.client.records import Case, Estimating, Highlights, NearMisses, Tagged
+from slice_os.client.records import Estimating, Highlights, Tagged
 from slice_os.hits.document_hits import DocumentHits
 from slice_os.hits.hit import Hit, Hits
 from slice_os.query.options import HitOptions
+from slice_os.records import record
 from slice_os.text.documents import Document
 from slice_os.topics.labels import Label, label_of
-from slice_os.topics.match import Match
+from slice_os.topics.match import Case, Match, Suggestion
 from slice_os.topics.tallies import Tally
 
 if TYPE_CHECKING:
@@ -221,14 +222,12 @@ def label(found: Any) -> Label:
 
 def cases(found: Any) -> list[Case]:
     """The examples of a topic, and their results."""
-    return [
-        Case(**{**row, "hit": row["hit"] and Hit.from_dict(row["hit"])}) for row in found["cases"]
-    ]
+    return [record(Case, row) for row in found["cases"]]
 
 
-def near_misses(found: Any) -> list[NearMisses]:
+def near_misses(found: Any) -> list[Suggestion]:
     """The near misses of a topic, clustered."""
-    return [NearMisses(**{**row, "hits": hits(row)}) for row in found["suggestions"]]
+    return [record(Suggestion, row) for row in found["suggestions"]]
 
 
 def matches(found: Any) -> list[Match]:
@@ -243,7 +242,7 @@ def matrix(found: Any) -> list[DocumentHits]:
 
 
 def estimating(found: Any) -> Estimating:
-    """What is left to label of a sample, and what its labels tell."""
+    """A sample: the hits left to label, and the estimate from its labels."""
     return Estimating(found["sampled"], hits(found), found["estimate"])
 
 

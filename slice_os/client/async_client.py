@@ -35,7 +35,7 @@ from slice_os.query.options import (
 )
 from slice_os.text.documents import Document
 from slice_os.topics.labels import Label
-from slice_os.topics.match import Match
+from slice_os.topics.match import Case, Match, Suggestion
 from slice_os.topics.tallies import Tally
 
 if TYPE_CHECKING:
@@ -256,13 +256,13 @@ class AsyncClient:
         """Delete a topic."""
         await self._ask("DELETE", "topics", name)
 
-    async def try_topic(self, name: str) -> list[records.Case]:
+    async def try_topic(self, name: str) -> list[Case]:
         """Try the examples of a topic."""
         return await self._ask("POST", "topics", name, "test", read=answers.cases)
 
     async def suggest(
         self, name: str, *, store: str | None = None, limit: int = 10
-    ) -> list[records.NearMisses]:
+    ) -> list[Suggestion]:
         """Near misses of a topic in a store, clustered."""
         path, body = ("topics", name, "suggest"), {"store": store, "limit": limit}
         return await self._ask("POST", *path, read=answers.near_misses, body=body)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from slice_os.hits.hit import Hit, Hits
+from slice_os.hits.hit import Hits
 from slice_os.text.documents import Document, Scalar
 
 
@@ -28,6 +28,7 @@ class TopicTable(TypedDict, total=False):
     min_probability: float
     precision: float
     unit: str
+    verifier: str
     must_match: Sequence[str]
     must_not_match: Sequence[str]
     learned: Mapping[str, Any]
@@ -50,6 +51,8 @@ class StoreRecord(TypedDict):
     encoder: str
     min_probability: float | None
     threshold: float
+    least_cosine: float
+    unit: str
     fields: Mapping[str, str]
 
 
@@ -58,29 +61,6 @@ class FieldValue(TypedDict):
 
     value: Scalar
     documents: int
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """An example of a topic, whether it should match and does, its nearest hit, and why."""
-
-    text: str
-    expected: bool
-    passed: bool
-    hit: Hit | None
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class NearMisses:
-    """Near misses of a topic, as a `Suggestion` of `slice_os.topics` has them."""
-
-    text: str
-    spans: int
-    documents: int
-    phrase: str
-    cosine: float
-    hits: Hits
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class DataSource:
-    """What a data file should be, as a phrase, and where to get it or how to make it, if known."""
+    """A data file in words, and where to get it or how to make it, if known."""
 
     expected: str
     home: str = ""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +20,14 @@ import orjson
 from slice_os.arrays import Float64Array
 from slice_os.encoder.model_folder import CALIBRATION_FILE, bundled_ids, read_json
 from slice_os.errors import InputError, ModelError, imported
+from slice_os.records import between, record
 
 # Cosines of identical texts are 1 up to rounding; above this, differences mean nothing.
 HIGHEST_COSINE = 0.9999
 FEW_LABELS = 10
-LARGEST_WEIGHT = 1e9
+LARGEST_WEIGHT = 10**9
+_Weight: TypeAlias = Annotated[float, between(-LARGEST_WEIGHT, LARGEST_WEIGHT)]
+_Number: TypeAlias = Annotated[int, between(-LARGEST_WEIGHT, LARGEST_WEIGHT)]
 _CHECKSUM = "checksum"
 
 
@@ -44,12 +47,12 @@ class Calibration:
     """
 
     encoder_id: str
-    intercept: float
-    closeness: float
-    phrase_words: float
-    word_ratio: float
-    hits: int
-    right: int
+    intercept: _Weight
+    closeness: Annotated[float, between(0, LARGEST_WEIGHT)]
+    phrase_words: _Weight
+    word_ratio: _Weight
+    hits: _Number
+    right: _Number
     provenance: str
 
     @property
@@ -88,24 +91,18 @@ def read_calibration(folder: Path, encoder_id: str) -> Calibration | None:
         return None
     raw = read_json(path)
     checksum = raw.pop(_CHECKSUM, None)
-    kinds = get_type_hints(Calibration)
-    if raw.keys() != kinds.keys():
-        raise ModelError(f"{path}: expected the fields {', '.join(kinds)}; fit it again")
-    for name, kind in kinds.items():
-        if not isinstance(raw[name], (int, float) if kind is float else kind):
-            raise ModelError(f"{path}: field {name!r} is {raw[name]!r:.50}, not {kind.__name__}")
-        if kind is not str and not abs(raw[name]) <= LARGEST_WEIGHT:
-            raise ModelError(f"{path}: field {name!r} is out of range; fit it again or delete it")
-    if raw["closeness"] < 0:
-        raise ModelError(f"{path}: field 'closeness' is negative; fit it again or delete it")
-    if raw["encoder_id"] != encoder_id:
+    try:
+        found = record(Calibration, raw)
+    except InputError as error:
+        raise ModelError(f"{path}: {error}; fit it again or delete it") from None
+    if found.encoder_id != encoder_id:
         raise ModelError(
-            f"{path}: belongs to encoder {raw['encoder_id']}, not {encoder_id}; "
+            f"{path}: belongs to encoder {found.encoder_id}, not {encoder_id}; "
             "fit it again or delete it"
         )
     if checksum is not None and checksum != _checksum(raw):
         raise ModelError(f"{path}: changed since it was fitted; fit it again or delete it")
-    return Calibration(**raw)
+    return found
 
 
 def softened(right: npt.ArrayLike) -> Float64Array:

@@ -1,4 +1,4 @@
-"""How this processor multiplies bytes: onnxruntime is asked, since flags do not tell its way."""
+"""Byte products on this processor: onnxruntime is asked, since flags do not tell its way."""
 
 from __future__ import annotations
 

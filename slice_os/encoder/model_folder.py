@@ -8,13 +8,15 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from math import isfinite
 from pathlib import Path
-from typing import Any, TypeAlias, get_type_hints
+from typing import Annotated, Any, TypeVar
 
 import orjson
 
-from slice_os.errors import EncoderMismatchError, ModelError, StoreError
+from slice_os.errors import EncoderMismatchError, InputError, ModelError, StoreError
+from slice_os.records import Text, between, record
+
+T = TypeVar("T")
 
 CARD_FILE = "model.json"
 MODEL_FILE = "model.onnx"
@@ -25,15 +27,6 @@ BUNDLED = Path(__file__).parents[1] / "models"
 DEFAULT_MODEL = "slice-mini"
 # The field of ``model.json`` with the hashes of files that token vectors do not depend on.
 HASHES = "hashes"
-Ranges: TypeAlias = Mapping[str, tuple[float, float]]
-_RANGES = {
-    "dimension": (1, 16_384),
-    "max_length": (8, 131_072),
-    "min_words": (1, 512),
-    "max_words": (1, 512),
-    "threshold": (-1, 1),
-}
-_LONGEST_TEXT = 10_000
 _INDENTED = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 # The largest tokenizers of multilingual models have 35 MB.
 _LARGEST = {CARD_FILE: 1 << 20, TOKENIZER_FILE: 128 << 20, CALIBRATION_FILE: 1 << 20}
@@ -60,27 +53,27 @@ class ModelCard:
         threshold: least cosine of a hit by default.
     """
 
-    encoder_id: str
-    name: str
-    dimension: int
-    max_length: int
-    pooling: str
-    min_words: int
-    max_words: int
-    precision: str
-    license: str
-    provenance: str
-    threshold: float
+    encoder_id: Text
+    name: Text
+    dimension: Annotated[int, between(1, 16_384)]
+    max_length: Annotated[int, between(8, 131_072)]
+    pooling: Text
+    min_words: Annotated[int, between(1, 512)]
+    max_words: Annotated[int, between(1, 512)]
+    precision: Text
+    license: Text
+    provenance: Text
+    threshold: Annotated[float, between(-1, 1)]
 
     @classmethod
     def from_fields(cls, stored: Mapping[str, Any]) -> ModelCard:
         """Make a card; raise a ModelError if a field is missing, unknown, or has a wrong value."""
-        check_fields(get_type_hints(cls), stored, _RANGES)
-        if stored["min_words"] > stored["max_words"]:
+        card = checked(cls, stored)
+        if card.min_words > card.max_words:
             raise ModelError("min_words is above max_words; export again")
-        if stored["pooling"] != "mean":
-            raise ModelError(f"pooling {stored['pooling']!r} is not supported; only 'mean' is")
-        return cls(**stored)
+        if card.pooling != "mean":
+            raise ModelError(f"pooling {card.pooling!r} is not supported; only 'mean' is")
+        return card
 
     def to_json(self) -> bytes:
         """The card as indented JSON."""
@@ -193,26 +186,12 @@ def read_json(path: Path) -> dict[str, Any]:
     return raw
 
 
-def check_fields(kinds: Mapping[str, type], stored: Mapping[str, Any], ranges: Ranges) -> None:
-    """Raise a ModelError if a stored field is missing, unknown, of another type or out of range."""
-    if stored.keys() != kinds.keys():
-        missing, unknown = sorted(kinds.keys() - stored), sorted(stored.keys() - kinds.keys())
-        raise ModelError(f"missing fields {missing}, unknown fields {unknown}; export again")
-    for name, kind in kinds.items():
-        _check_value(name, stored[name], kind, ranges)
-
-
-def _check_value(name: str, value: Any, kind: type, ranges: Ranges) -> None:
-    fits = isinstance(value, (int, float) if kind is float else kind)
-    if not fits or isinstance(value, bool):
-        raise ModelError(f"field {name!r} is {value!r:.50}, not {kind.__name__}")
-    if isinstance(value, str):
-        if len(value) > _LONGEST_TEXT:
-            raise ModelError(f"field {name!r} has more than {_LONGEST_TEXT:,} characters")
-        return
-    low, high = ranges[name]
-    if not (isfinite(value) and low <= value <= high):
-        raise ModelError(f"field {name!r} is {value}, not between {low} and {high:,}")
+def checked(kind: type[T], stored: Mapping[str, Any]) -> T:
+    """A dataclass of stored fields; ModelError on a missing, unknown or wrong one."""
+    try:
+        return record(kind, stored)
+    except InputError as error:
+        raise ModelError(f"{error}, or export again") from None
 
 
 def _external_files(folder: Path) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin, get_t
 
 from slice_os.errors import InputError
 from slice_os.evaluation.results import Evaluation
+from slice_os.records import at_least, between, decode
 
 T = TypeVar("T")
 
@@ -96,14 +97,12 @@ class Option:
             return Path(value)
         if self.choices and value not in self.choices:
             raise InputError(f"{self.name} {value!r}: choose from {', '.join(self.choices)}")
-        if _KINDS.get(type(value)) != self.kind:
-            raise InputError(f"{self.name} {value!r}: give a {self.kind}")
-        if isinstance(value, int):
-            if self.least is not None and value < self.least:
-                raise InputError(f"{self.name} {value}: give {self.least} or more")
-            if self.most is not None and value > self.most:
-                raise InputError(f"{self.name} {value}: give {self.most} or less")
-        return value
+        kinds = {name: kind for kind, name in _KINDS.items()}
+        found = decode(kinds.get(self.kind, Path), value, self.name)
+        if self.least is not None:
+            bound = between(self.least, self.most) if self.most else at_least(self.least)
+            bound.check(self.name, found)
+        return found
 
 
 def settings_option(settings: tuple[str, ...]) -> Option:

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from math import isfinite
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeAlias, TypeGuard, get_type_hints
+from typing import Any, ClassVar, Literal, TypeAlias, TypeGuard
 
 import orjson
 
 from slice_os.datasets.files import DataFile, DataSource
 from slice_os.errors import InputError
+from slice_os.records import record
 from slice_os.tables.replacing import replacing
-from slice_os.tables.table import decoded
 from slice_os.version import __version__
 
 Cell: TypeAlias = str | int | float | bool | None
@@ -255,10 +255,10 @@ class Evaluation:
     @classmethod
     def load(cls, path: str | Path) -> Evaluation:
         """Read a file that `save` wrote; `InputError` if it is missing or something else."""
-        raw, hints = SAVED.json(Path(path)), get_type_hints(cls)
+        raw = SAVED.json(Path(path))
         try:
-            return cls(**{name: decoded(hints[name], raw[name]) for name in _SAVED})
-        except (KeyError, TypeError, ValueError) as error:
+            return record(cls, {name: raw[name] for name in _SAVED})
+        except (KeyError, TypeError, InputError) as error:
             raise SAVED.malformed(Path(path), f"not a saved evaluation ({error!r})") from None
 
     def table(self, wide: bool = False) -> str:

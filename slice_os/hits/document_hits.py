@@ -11,6 +11,7 @@ from typing import Any
 from slice_os.errors import InputError
 from slice_os.hits.bands import FINDINGS, Finding, finding_of
 from slice_os.hits.hit import Hit
+from slice_os.records import record
 from slice_os.tables.replacing import replacing
 from slice_os.tables.spreadsheets import write_csv, write_xlsx
 from slice_os.tables.table import Column, collected
@@ -52,7 +53,7 @@ class DocumentHits:
         return None if known is None else round(known, 6)
 
     def to_dict(self) -> dict[str, Any]:
-        """What is known, as plain JSON types."""
+        """The known fields, as plain JSON types."""
         row: dict[str, Any] = {"doc_id": self.doc_id, "topic": self.topic, "finding": self.finding}
         row |= {"hits": self.hits, "nearest": self.nearest and self.nearest.to_dict()}
         return {name: value for name, value in row.items() if value is not None}
@@ -60,9 +61,7 @@ class DocumentHits:
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> DocumentHits:
         """The document that `to_dict` gave."""
-        near = raw.get("nearest")
-        others = (raw.get(name) for name in ("topic", "finding"))
-        return cls(raw["doc_id"], raw.get("hits"), near and Hit.from_dict(near), *others)
+        return record(cls, raw)
 
 
 def with_sections(

@@ -10,9 +10,8 @@ from typing import Any, TypeAlias
 
 from slice_os.errors import InputError, MissingExtraError
 from slice_os.hits.exchange.documents import HitDocuments, TextOf, by_document
-from slice_os.hits.exchange.label_studio import write_label_studio
+from slice_os.hits.exchange.label_studio import write_label_studio, write_span_lines
 from slice_os.hits.exchange.refi_qda import write_refi_qda
-from slice_os.hits.exchange.span_lines import write_span_lines
 from slice_os.hits.exchange.web_annotations import write_web_annotations
 from slice_os.hits.hit import Hit
 from slice_os.hits.run_record import RunRecord, write_record

@@ -15,18 +15,17 @@ from slice_os.errors import InputError
 from slice_os.hits.bands import Band, anybody_says, band_of
 from slice_os.hits.notebook import SHOWN_HITS, listing, marked, plain, with_facts
 from slice_os.query.options import CLAUSE, SENTENCE, SPAN, TURN
+from slice_os.records import decode, type_hints
 from slice_os.tables.replacing import replacing
 from slice_os.tables.table import (
     Column,
     Table,
     collected,
     columns_of,
-    decoded,
     paired,
     to_arrow,
     to_pandas,
     to_polars,
-    type_hints,
 )
 from slice_os.text.clause_words import is_clause, meaning_of
 from slice_os.text.documents import ENGLISH, Extent, Metadata
@@ -176,7 +175,7 @@ class Hit:
         """
         try:
             values = {
-                name: decoded(hint, raw[json_name])
+                name: decode(hint, raw[json_name], json_name)
                 for name, json_name, hint in _hit_fields()
                 if json_name in raw
             }
@@ -185,7 +184,7 @@ class Hit:
             if not all(map(isfinite, filter(None, (hit.cosine, hit.bm25, hit.score)))):
                 raise ValueError("a number is not finite")
             return hit
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
+        except (TypeError, ValueError, InputError) as error:
             raise InputError(f"not a hit ({error}); {_GIVE}") from None
 
     @classmethod

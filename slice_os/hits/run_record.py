@@ -11,8 +11,9 @@ import orjson
 
 from slice_os.encoder.model_folder import files_hash
 from slice_os.errors import InputError
+from slice_os.records import record
 from slice_os.tables.replacing import replacing
-from slice_os.tables.table import decoded, json_object
+from slice_os.tables.table import json_object
 
 ENDING = ".run.json"
 
@@ -29,7 +30,7 @@ class TopicRecord:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """What a run looked for, where, with what, and when.
+    """A run: the phrases or topics, the store, the model, and the time.
 
     Attributes:
         command: ``search``, ``mine`` or ``scan``.
@@ -96,10 +97,10 @@ class FileRecord:
 
 def write_record(run: RunRecord, path: str | Path, hits: int) -> None:
     """Write the record of a complete file of hits."""
-    record = FileRecord(run, hits, files_hash(Path(path)))
+    whole = FileRecord(run, hits, files_hash(Path(path)))
     with replacing(record_file(path)) as part:
         part.write_bytes(
-            orjson.dumps(asdict(record), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+            orjson.dumps(asdict(whole), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
         )
 
 
@@ -116,10 +117,9 @@ def read_record(path: str | Path) -> FileRecord:
             f"{place}: no run record ({error.strerror}); `slice-os mine -o` writes one"
         ) from None
     try:
-        found: FileRecord = decoded(FileRecord, json_object(content, str(place)))
-    except (KeyError, TypeError, ValueError) as error:
+        return record(FileRecord, json_object(content, str(place)))
+    except InputError as error:
         raise InputError(f"{place}: no run record ({error})") from None
-    return found
 
 
 def record_file(path: str | Path) -> Path:

@@ -238,7 +238,7 @@ EXTENSIONS = {f".{name}": name for name in WRITERS}
 
 @dataclass(frozen=True, slots=True)
 class MarkedCopy:
-    """What became of the hits in a document: the copy, if there is one, and how many have a mark.
+    """The result for one document: its marked copy, if there is one, and how many hits have a mark.
 
     It says ``why`` there is no copy, or hits are without a mark; empty if all are well.
     """

@@ -11,7 +11,7 @@ from slice_os.errors import InputError, imported
 from slice_os.ingest.apart import POSSIBLE, run_apart
 from slice_os.originals.finding import Original
 from slice_os.originals.pdf_pages import PageView, opened, view_page
-from slice_os.tables.table import decoded
+from slice_os.records import record
 from slice_os.text.documents import Extent
 
 SECONDS, MEMORY = 20, 1 << 30
@@ -49,7 +49,7 @@ def view_apart(
         ((told, picture),) = draw_here(request, b"")
     if "error" in told:
         raise InputError(told["error"])
-    return decoded(PageView, {**told["view"], "picture": picture}), told["pages"]
+    return record(PageView, {**told["view"], "picture": picture}), told["pages"]
 
 
 def draw_here(request: dict[str, Any], content: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:

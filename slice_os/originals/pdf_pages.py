@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Any
 
 from slice_os.errors import InputError, SliceError, imported
-from slice_os.hits.report.pages import DrawPages, Page, Pages, Place
+from slice_os.hits.report.pages import DrawPages, Location, Page, Pages
 from slice_os.originals.finding import PDF, FindOriginal, NoPagesError, Original
 from slice_os.text.documents import Extent, Segment
 from slice_os.text.pdf import PDFIUM, open_pdf, page_text
@@ -91,7 +91,7 @@ def view_page(
 
 
 def _extent(number: int, own: str, text: str, segments: Callable[[], Iterable[Segment]]) -> Extent:
-    """Where in a document the text of a page is; reading all pages tells of those that are alike.
+    """Where a page's text lies in the document; all pages are read, to tell identical ones apart.
 
     Raises an `InputError` if it is not there.
     """
@@ -191,8 +191,8 @@ def _webp(image: Any, how: Mapping[str, Any]) -> bytes:
 def page_drawer(find: FindOriginal) -> DrawPages:
     """Draws the pages of the places of hits, document by document, up to `MOST_PAGES`."""
 
-    def draw(places: Sequence[Place]) -> Pages:
-        by_document: dict[str, list[Place]] = {}
+    def draw(places: Sequence[Location]) -> Pages:
+        by_document: dict[str, list[Location]] = {}
         for place in places:
             by_document.setdefault(place.doc_id, []).append(place)
         pages: list[Page] = []
@@ -217,7 +217,7 @@ def page_drawer(find: FindOriginal) -> DrawPages:
     return draw
 
 
-def _pages_with(original: Original, places: Sequence[Place]) -> Generator[Page, None, None]:
+def _pages_with(original: Original, places: Sequence[Location]) -> Generator[Page, None, None]:
     document = original.read((one.start, one.end, one.text) for one in places)
 
     def segments() -> tuple[Segment, ...]:

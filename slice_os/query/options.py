@@ -101,9 +101,11 @@ class HitOptions:
             is given; otherwise unlikely hits are left out, or, if the model gives hits no
             probability, those below its own threshold. `search` applies it to the first 50 hits
             by score, or ``top_k`` if that is more.
-        order: ``score`` or ``probability``, the highest first. None is by score for `search`,
-            where ``probability`` orders the first 50 hits by score, and for the others the order
-            of the documents.
+        order: ``score`` or ``probability``, the highest first; a `search` orders the first 50 hits
+            by score. None is the order of the documents or, for a `search` that verifies, the
+            likeliest first at less cost: the 15 hits whose wording is likeliest, by probability,
+            then the others of the 50, which are read only if they are asked for; without a
+            verifier, by score.
         unit: how wide hits are: ``span``, or the ``clause``, ``sentence`` or ``turn`` around the
             best span, as far as its passage goes; in a text without turns, the sentence. With
             ``span``, a hit is the clause, too, if the phrase or the span has a verb. Of several
@@ -221,9 +223,8 @@ class SearchOptions(StoreOptions):
             raise InputError(f"num_candidates {self.num_candidates}: give 1 to {MAX_CANDIDATES:,}")
         if self.end > self.num_candidates:
             raise InputError(
-                f"hits {self.offset + 1} to {self.end} are beyond the {self.num_candidates} "
-                f"candidates: use num_candidates {self.end} or more for all pages, or mine by "
-                "threshold"
+                f"hit {self.end} is beyond the {self.num_candidates} candidates: use "
+                f"num_candidates {self.end} or more for all pages, or mine by threshold"
             )
 
 

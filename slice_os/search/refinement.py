@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 from slice_os.encoder.model_folder import CALIBRATION_FILE
 from slice_os.encoder.span_encoder import SpanEncoder
@@ -32,6 +32,8 @@ from slice_os.verifier.registry import chosen_verifier
 
 # Many, so that the network reads claims of about one length together.
 _BATCH = 128
+# Hits that are read for a first page if a verifier can estimate (benchmarks/reading_order.py).
+_READ = 15
 _TOLD = "probability", "reasons", "matches"
 
 
@@ -55,7 +57,13 @@ class Refinement:
     @property
     def needs_probability(self) -> bool:
         """Whether hits are cut or ordered by their probability."""
-        return self.options.min_probability is not None or self.options.order == BY_PROBABILITY
+        return self.options.min_probability is not None or self._by_probability
+
+    @property
+    def _by_probability(self) -> bool:
+        """Whether the likeliest hits come first; if nothing is said, in a search that verifies."""
+        unsaid = self.options.order is None and isinstance(self.options, SearchOptions)
+        return (unsaid and self.verifies) or self.options.order == BY_PROBABILITY
 
     def threshold(self, usual: float) -> float:
         """The least cosine for mining: the given one, or low enough for the probability to decide.
@@ -70,7 +78,7 @@ class Refinement:
 
         An order by probability is one of the first `REFINED` hits by score; those after them
         follow by score. A least probability leaves only hits among the first `REFINED`, or
-        ``top_k`` if that is more. So all pages of one size are parts of one list.
+        ``top_k`` if that is more. So all pages are parts of one list.
         """
         if not self.needs_probability:
             return options
@@ -82,10 +90,40 @@ class Refinement:
         """The requested hits, refined, of those that `to_score` asked for."""
         if not self.needs_probability:
             return replace(hits, items=tuple(self.each(hits)))
-        first = in_order(self.each(hits[:REFINED]), options.order)
-        refined = (*first, *self.each(hits[REFINED:]))
-        shown = refined[options.offset : options.end]
+        found = self._likeliest(hits, options) if self._by_probability else self.each(hits)
+        shown = tuple(islice(found, options.offset, options.end))
         return Hits(shown, hits.threshold, hits.exhaustive, options.min_probability)
+
+    def _likeliest(self, hits: Hits, options: SearchOptions) -> Iterator[Hit]:
+        """The first hits by probability, the rest by score; one that has none keeps its place."""
+        first = hits[:REFINED]
+        likely = [hit for hit in first if self._tells(hit)]
+        ordered = (
+            hit
+            for block in self._blocks(likely, options)
+            for hit in in_order(self.each(block), BY_PROBABILITY)
+        )
+        for hit in first:
+            yield from islice(ordered, 1) if self._tells(hit) else self.each([hit])
+        yield from self.each(hits[REFINED:])
+
+    def _blocks(self, hits: Sequence[Hit], options: SearchOptions) -> Iterator[Sequence[Hit]]:
+        """Hits to read and order together: the likeliest by an estimate, then the others.
+
+        All are one block if all must be read, or the verifier cannot estimate.
+        """
+        estimate = getattr(self.verifier, "estimate", None)
+        if options.order or options.min_probability is not None or estimate is None:
+            yield hits
+            return
+        chances = zip(estimate([claim_of(hit) for hit in hits]), hits, strict=True)
+        likeliest = [hit for _, hit in sorted(chances, key=itemgetter(0), reverse=True)]
+        yield likeliest[:_READ]
+        yield likeliest[_READ:]
+
+    def _tells(self, hit: Hit) -> bool:
+        """Whether a hit gets a probability, or has one."""
+        return hit.probability is not None if self.verifier is None else _reads(self.verifier, hit)
 
     def each(
         self, hits: Iterable[Hit], below: Callable[[Hit], None] | None = None
@@ -182,14 +220,15 @@ def _begun(
     rest: Iterator[Hit], verifier: Verifier
 ) -> Iterator[tuple[list[Hit], list[Hit], Verdicts]]:
     """Some hits, those of them that are read, and the verdicts on these."""
-    only = getattr(verifier, "language", None)
     while batch := list(islice(rest, _BATCH)):
-        read = [hit for hit in batch if only is None or _language(hit) == only]
+        read = [hit for hit in batch if _reads(verifier, hit)]
         yield batch, read, begun(verifier, list(map(claim_of, read))) if read else list
 
 
-def _language(hit: Hit) -> str:
-    return hit.language if isinstance(hit, UnreadHit) else ENGLISH
+def _reads(verifier: Verifier, hit: Hit) -> bool:
+    """Whether a verifier reads the language of a hit."""
+    language = hit.language if isinstance(hit, UnreadHit) else ENGLISH
+    return getattr(verifier, "language", None) in (None, language)
 
 
 def arranged(hits: Iterable[Hit], options: HitOptions) -> Iterable[Hit]:

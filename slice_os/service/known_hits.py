@@ -44,7 +44,7 @@ class KnownHits:
 
 
 def store_state(corpus: Corpus) -> Key:
-    """What differs after every change of a store: its counts, and when its files were written."""
+    """A key that changes whenever the store does: its counts, and when its files were written."""
     info = corpus.info()
     folder = corpus.store.folder
     files = [] if folder is None else folder.glob("*.sqlite*")

@@ -1,4 +1,4 @@
-"""Files that appear only when they are complete, names that survive a loss of power, and locks."""
+"""Files that appear when they are complete or grow by whole lines, locks, and losses of power."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import FileIO
 from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO
 
 from filelock import FileLock, Timeout
 
-from slice_os.threads import checkpoint
+from slice_os.threads import checkpoint, uninterrupted
 
 if sys.platform != "win32":
     import fcntl
@@ -121,3 +122,32 @@ def waited_lock(path: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+@contextmanager
+def appending(path: Path) -> Iterator[FileIO]:
+    """A file to append to, alone; a missing one is made, with its folder."""
+    make_folder(path.parent)
+    with waited_lock(Path(f"{path}.lock")), uninterrupted(), FileIO(path, "a+") as file:
+        yield file
+
+
+def append(file: FileIO, lines: bytes) -> None:
+    """Write all of the lines to the disk, or none of them."""
+    began = file.seek(0, os.SEEK_END)
+    left = memoryview(lines)
+    try:
+        while left:
+            left = left[file.write(left) or 0 :]
+        os.fsync(file.fileno())
+        if not began:
+            sync_folder(Path(os.fsdecode(file.name)).parent)
+    except OSError:
+        file.truncate(began)
+        raise
+
+
+def contents(file: FileIO) -> bytes:
+    """All that is in a file."""
+    file.seek(0)
+    return file.read()

@@ -6,25 +6,14 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cache
 from itertools import islice
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import (
-    IO,
-    TYPE_CHECKING,
-    Any,
-    Literal,
-    TypeAlias,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias, get_origin
 
 import orjson
 
 from slice_os.errors import InputError, imported
+from slice_os.records import required, type_hints
 
 if TYPE_CHECKING:
     import pandas
@@ -61,16 +50,10 @@ class Column:
     kind: Kind
 
 
-@cache
-def type_hints(kind: type) -> dict[str, Any]:
-    """The types of a dataclass's fields."""
-    return get_type_hints(kind)
-
-
 def columns_of(hints: Iterable[tuple[str, Any]]) -> Iterator[Column]:
     """The columns of typed fields; nested dataclasses give several, open mappings none."""
     for name, hint in hints:
-        kind = _required(hint)
+        kind = required(hint)
         if is_dataclass(kind) and isinstance(kind, type):
             inner = type_hints(kind)
             yield from columns_of((f"{name}.{one.name}", inner[one.name]) for one in fields(kind))
@@ -78,29 +61,6 @@ def columns_of(hints: Iterable[tuple[str, Any]]) -> Iterator[Column]:
             yield Column(name, "texts")
         elif kind in _KINDS:
             yield Column(name, _KINDS[kind])
-
-
-def decoded(hint: Any, value: Any) -> Any:
-    """Convert a JSON value to a type: a scalar, dataclass, tuple or mapping, or None.
-
-    Raises a `TypeError` if the value is of another type.
-    """
-    kind = _required(hint)
-    if value is None and kind is not hint:
-        return None
-    if is_dataclass(kind) and isinstance(kind, type):
-        inner = type_hints(kind)
-        return kind(**{name: decoded(inner[name], one) for name, one in dict(value).items()})
-    if get_origin(kind) is tuple:
-        first, *others = get_args(kind)
-        kinds = [first] * len(value) if others == [...] else [first, *others]
-        return tuple(decoded(*both) for both in zip(kinds, value, strict=True))
-    if kind is float and type(value) is int:
-        return float(value)
-    expected = get_origin(kind) or kind
-    if not isinstance(value, expected) or (isinstance(value, bool) and kind is not bool):
-        raise TypeError(f"{value!r:.40} is not of type {getattr(expected, '__name__', expected)}")
-    return value
 
 
 def flattened(record: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -135,13 +95,6 @@ def json_object(line: bytes, where: str) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise InputError(f"{where}: no JSON object")
     return row
-
-
-def _required(hint: Any) -> Any:
-    if get_origin(hint) not in (Union, UnionType):
-        return hint
-    kinds = [one for one in get_args(hint) if one is not NoneType]
-    return kinds[0] if len(kinds) == 1 else hint
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What single words tell of a clause: verbs, denials, conditions, and words that ask for more."""
+"""Words that shape a clause: verbs, denials, conditions, and words that ask for more."""
 
 from __future__ import annotations
 

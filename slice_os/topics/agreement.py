@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from slice_os.topics.labels import Answer, Label, folded
+from slice_os.topics.labels import Label, LabelEntry, folded
 from slice_os.topics.recall import Interval, Totals
 
 _DRAWS = 10_000
@@ -35,7 +35,7 @@ class ReadHit:
         labels: all labels of the words.
     """
 
-    answers: tuple[Answer, ...]
+    answers: tuple[LabelEntry, ...]
     labels: tuple[Label, ...]
 
     @property
@@ -68,7 +68,7 @@ class Agreement:
     alpha: Interval | None
 
 
-def agreement(answers: Iterable[Answer], seed: int = 0) -> list[Agreement]:
+def agreement(answers: Iterable[LabelEntry], seed: int = 0) -> list[Agreement]:
     """How far readers agree on each topic of which two of them have answered the same hits.
 
     What settles a disagreement is no answer of a reader's own, so it does not count.
@@ -90,17 +90,17 @@ def agreement(answers: Iterable[Answer], seed: int = 0) -> list[Agreement]:
     return found
 
 
-def disputes(answers: Iterable[Answer]) -> list[ReadHit]:
+def disputes(answers: Iterable[LabelEntry]) -> list[ReadHit]:
     """The hits on which readers disagree, and that nobody has settled, by topic and place."""
     return [hit for hit in read_hits(answers) if hit.disputed]
 
 
-def read_hits(answers: Iterable[Answer]) -> list[ReadHit]:
+def read_hits(answers: Iterable[LabelEntry]) -> list[ReadHit]:
     """The words that labels are about, by topic and place.
 
     Labels of one document are about the same words if they share half of the shorter ones.
     """
-    places: dict[tuple[str, str, str], list[Answer]] = defaultdict(list)
+    places: dict[tuple[str, str, str], list[LabelEntry]] = defaultdict(list)
     for answer in answers:
         label = answer.label
         words = "" if label.doc_id else folded(label.text)
@@ -109,10 +109,10 @@ def read_hits(answers: Iterable[Answer]) -> list[ReadHit]:
     return [_read(group) for group in groups]
 
 
-def _same_words(answers: list[Answer]) -> list[list[Answer]]:
+def _same_words(answers: list[LabelEntry]) -> list[list[LabelEntry]]:
     """The answers of one document, those about the same words together, by place."""
-    found: list[list[Answer]] = []
-    near: list[list[Answer]] = []
+    found: list[list[LabelEntry]] = []
+    near: list[list[LabelEntry]] = []
     for answer in sorted(answers, key=lambda one: (one.label.start, one.label.end)):
         near = [group for group in near if group[0].label.end > answer.label.start]
         group = next((group for group in near if _same(group[0].label, answer.label)), None)
@@ -133,7 +133,7 @@ def _same(one: Label, other: Label) -> bool:
     return start < end and end - start >= _SHARED * shorter and len(set(shared)) == 1
 
 
-def _read(answers: list[Answer]) -> ReadHit:
+def _read(answers: list[LabelEntry]) -> ReadHit:
     by_time = sorted(answers, key=lambda answer: answer.number)
     last = {one.label.reader: one for one in by_time if not one.label.settled}
     last.pop("", None)
@@ -142,7 +142,7 @@ def _read(answers: list[Answer]) -> ReadHit:
 
 
 def _kind(hit: ReadHit) -> tuple[int, int]:
-    """How many readers say right, and how many wrong."""
+    """The numbers of readers who say right, and wrong."""
     right = sum(answer.label.right for answer in hit.answers)
     return right, len(hit.answers) - right
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Set
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, TypeAlias
 
-from slice_os.errors import InputError, nearest_name
+from slice_os.errors import InputError
+from slice_os.records import Count, Reader, record
 
 DOCUMENT, TURN = "document", "turn"
 SECONDS, TURNS, SENTENCES, WORDS = MEASURES = ("seconds", "turns", "sentences", "words")
@@ -30,6 +31,25 @@ class Length:
         return f"{self.amount:g} {ending}"
 
 
+def _name(value: Any) -> str:
+    if isinstance(value, str) and len(value) > _LONGEST_NAME:
+        raise InputError(f"a name of {len(value):,} characters; {_LONGEST_NAME} are the most")
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{value!r}: give a name between quotation marks")
+    return value
+
+
+def _length(value: Any) -> Length:
+    found = _LENGTH.fullmatch(value) if isinstance(value, str) else None
+    if not found:
+        raise InputError(f'{value!r}: give "20 seconds", "3 turns", "2 sentences" or "10 words"')
+    return Length(float(found[1]), f"{found[2]}s")
+
+
+Name: TypeAlias = Annotated[str, Reader(_name)]
+Distance: TypeAlias = Annotated[Length | None, Reader(_length)]
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """A topic in a combination, and which of its hits count.
@@ -48,17 +68,17 @@ class Part:
         documents: least number of documents that have one.
     """
 
-    topic: str
-    speaker: str = ""
+    topic: Name
+    speaker: Name = ""
     asked: bool | None = None
-    first: Length | None = None
-    last: Length | None = None
-    after: str = ""
-    before: str = ""
-    near: str = ""
-    within: Length | None = None
-    times: int = 1
-    documents: int = 1
+    first: Distance = None
+    last: Distance = None
+    after: Name = ""
+    before: Name = ""
+    near: Name = ""
+    within: Distance = None
+    times: Count = 1
+    documents: Count = 1
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -69,6 +89,37 @@ class Part:
     def lengths(self) -> tuple[Length, ...]:
         """All lengths that it names."""
         return tuple(one for one in (self.first, self.last, self.within) if one)
+
+
+def read_parts(value: Any) -> tuple[Part, ...]:
+    """The parts of ``all``, ``any`` or ``none``: names, or tables with a ``topic``.
+
+    Raises an `InputError` that names the key that cannot be used.
+    """
+    if isinstance(value, list) and len(value) > MOST_PARTS:
+        raise InputError(f"{len(value):,} topics; {MOST_PARTS} are the most")
+    if not isinstance(value, list) or not value:
+        raise InputError('give a list of topics, as ["cancel", { topic = "offer", times = 2 }]')
+    return tuple(map(_part, value))
+
+
+def _part(value: Any) -> Part:
+    if isinstance(value, str):
+        return Part(_name(value))
+    if not isinstance(value, dict) or "topic" not in value:
+        raise InputError(f'{value!r}: give the name of a topic, or a table with topic = "NAME"')
+    try:
+        part = record(Part, value)
+    except InputError as error:
+        raise InputError(f"{value['topic']}: {error}") from None
+    if part.within and not part.others:
+        raise InputError(f"within of {part.topic}: of what? add after, before or near")
+    if len(part.others) > 1:
+        raise InputError(f"{part.topic}: give one of {', '.join(_ORDERS)}")
+    return part
+
+
+Parts: TypeAlias = Annotated[tuple[Part, ...], Reader(read_parts)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +134,10 @@ class Combination:
             with the same value.
     """
 
-    all: tuple[Part, ...] = ()
-    any: tuple[Part, ...] = ()
-    none: tuple[Part, ...] = ()
-    per: str = DOCUMENT
+    all: Parts = ()
+    any: Parts = ()
+    none: Parts = ()
+    per: Name = DOCUMENT
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -147,84 +198,11 @@ def _names(parts: tuple[Part, ...]) -> list[str]:
     return [part.topic for part in parts]
 
 
-def read_parts(value: Any) -> tuple[Part, ...]:
-    """The parts of ``all``, ``any`` or ``none``: names, or tables with a ``topic``.
-
-    Raises an `InputError` that names the key that cannot be used.
-    """
-    if isinstance(value, list) and len(value) > MOST_PARTS:
-        raise InputError(f"{len(value):,} topics; {MOST_PARTS} are the most")
-    if not isinstance(value, list) or not value:
-        raise InputError('give a list of topics, as ["cancel", { topic = "offer", times = 2 }]')
-    return tuple(map(_part, value))
-
-
-def _part(value: Any) -> Part:
-    if isinstance(value, str):
-        return Part(_name(value))
-    if not isinstance(value, dict) or "topic" not in value:
-        raise InputError(f'{value!r}: give the name of a topic, or a table with topic = "NAME"')
-    read: dict[str, Any] = {}
-    for key, given in value.items():
-        if key not in _READERS:
-            raise InputError(f"unknown key {key}; {nearest_name(key, _READERS)}")
-        try:
-            read[key] = _READERS[key](given)
-        except InputError as error:
-            raise InputError(f"{key} of {value['topic']}: {error}") from None
-    part = Part(**read)
-    if part.within and not part.others:
-        raise InputError(f"within of {part.topic}: of what? add after, before or near")
-    if len(part.others) > 1:
-        raise InputError(f"{part.topic}: give one of {', '.join(_ORDERS)}")
-    return part
-
-
 def part_table(part: Part) -> str | dict[str, Any]:
     """A part as a topic file has it."""
     usual, table = Part(part.topic), {"topic": part.topic}
-    for key in _READERS:
+    for key in (one.name for one in fields(Part)):
         value = getattr(part, key)
         if value != getattr(usual, key):
             table[key] = str(value) if isinstance(value, Length) else value
     return part.topic if len(table) == 1 else table
-
-
-def _name(value: Any) -> str:
-    if isinstance(value, str) and len(value) > _LONGEST_NAME:
-        raise InputError(f"a name of {len(value):,} characters; {_LONGEST_NAME} are the most")
-    if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{value!r}: give a name between quotation marks")
-    return value
-
-
-def _asked(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise InputError(f"{value!r}: give true for questions, false for all else")
-    return value
-
-
-def _least(value: Any) -> int:
-    if type(value) is not int or value < 1:
-        raise InputError(f"{value!r}: give a whole number of at least 1")
-    return value
-
-
-def _length(value: Any) -> Length:
-    found = _LENGTH.fullmatch(value) if isinstance(value, str) else None
-    if not found:
-        raise InputError(f'{value!r}: give "20 seconds", "3 turns", "2 sentences" or "10 words"')
-    return Length(float(found[1]), f"{found[2]}s")
-
-
-_READERS = {
-    "topic": _name,
-    "speaker": _name,
-    "asked": _asked,
-    "first": _length,
-    "last": _length,
-    **dict.fromkeys(_ORDERS, _name),
-    "within": _length,
-    "times": _least,
-    "documents": _least,
-}

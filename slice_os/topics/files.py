@@ -10,16 +10,15 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import orjson
 from xxhash import xxh3_64_hexdigest
 
 from slice_os.errors import InputError
 from slice_os.tables.replacing import replacing
-from slice_os.topics.table import learned_table, read_table
+from slice_os.topics.table import read_table, toml_item, topic_table, topic_text
 from slice_os.topics.topic import Learned, Topic
 
 if sys.version_info >= (3, 11):
@@ -30,8 +29,6 @@ else:
 LONGEST_FILE = 1 << 20
 """Bytes of a topic file."""
 
-_NAME_LINE = re.compile(r"^name\s*=[^\n]*(?:\n|\Z)", re.MULTILINE)
-_LEARNED = re.compile(r"^\[learned\][^\n]*\n(?:(?!\[)[^\n]*(?:\n|\Z))*", re.MULTILINE)
 # Of the whole file, on a line of its own, and of what was learned.
 _MARK = re.compile(r"^# checksum ([0-9a-f]{16})[^\n]*\n?", re.MULTILINE)
 _LEARNED_MARK = re.compile(r"^\[learned\] *# checksum ([0-9a-f]{16})", re.MULTILINE)
@@ -161,17 +158,10 @@ def with_learned(text: str, learned: Learned) -> str:
 
     Raises an `InputError` if its table cannot be replaced alone.
     """
-    table = learned_table(learned)
-    values = tomllib.loads(table)
+    table = toml_item("learned", topic_table(Topic("", learned=learned)).get("learned", {}))
     if _MARK.search(text) is None:
-        mark = f"[learned]  # checksum {_checksum(values['learned'])}"
-        table = table.replace("[learned]", mark, 1)
-    return _changed_alone(
-        text,
-        lambda text: _LEARNED.sub("", text).rstrip("\n") + f"\n\n{table}",
-        values,
-        "its [learned] table cannot be replaced; delete it from the file first",
-    )
+        table.comment(f"checksum {_checksum(table.unwrap())}")
+    return _with(text, {"learned": table})
 
 
 def with_name(text: str, name: str) -> str:
@@ -179,29 +169,46 @@ def with_name(text: str, name: str) -> str:
 
     Raises an `InputError` if its name cannot be replaced alone.
     """
-    line = f"name = {orjson.dumps(name).decode()}\n"
-    given = _NAME_LINE.search(text)
-    return _changed_alone(
-        text,
-        lambda text: line + text if given is None else text.replace(given[0], line, 1),
-        {"name": name},
-        "its name cannot be replaced; edit the file",
-    )
+    return _with(text, {"name": name})
 
 
-def _changed_alone(
-    text: str, change: Callable[[str], str], values: Mapping[str, Any], refused: str
-) -> str:
-    """The text of a file after a change that gives it these values, and nothing else.
+def with_topic(text: str, topic: Topic) -> str:
+    """The text of a topic file that says another topic, with its checksum; comments stay.
+
+    Raises an `InputError` as `topic_table`.
+    """
+    table, before = topic_table(topic), tomllib.loads(text)
+    new = {key: value for key, value in table.items() if before.get(key) != value}
+    changes = {key: toml_item(key, value) for key, value in new.items()}
+    try:
+        written = _with(_MARK.sub("", text), changes, before.keys() - table)
+    except InputError:
+        written = topic_text(topic)
+    return marked(written if written.endswith("\n") else f"{written}\n")
+
+
+def _with(text: str, changes: Mapping[str, Any], gone: Collection[str] = ()) -> str:
+    """The text of a file with other values of some keys, and without others.
 
     Its checksum follows, if it was that of the text.
     """
-    before = tomllib.loads(text)
-    mark = _MARK.search(text)
-    own = text if mark is None else _MARK.sub("", text, count=1)
-    written = change(own)
-    if not _says(written, {**before, **values}):
-        raise InputError(refused)
+    import tomlkit
+
+    before, mark = tomllib.loads(text), _MARK.search(text)
+    items = {key: tomlkit.item(value) for key, value in changes.items()}
+    wanted = {**before, **{key: item.unwrap() for key, item in items.items()}}
+    try:
+        document = tomlkit.parse(text if mark is None else _MARK.sub("", text, count=1))
+        added = {"name": items.pop("name")} if "name" in items.keys() - document else {}
+        document.update(items)
+        for key in gone:
+            del document[key], wanted[key]
+        written = tomlkit.dumps(added) + tomlkit.dumps(document)
+        same = tomllib.loads(written) == wanted
+    except (tomlkit.exceptions.TOMLKitError, tomllib.TOMLDecodeError):
+        same = False
+    if not same:
+        raise InputError(f"its {' and '.join(changes)} cannot be replaced; edit the file")
     if mark is None:
         return written
     if mark[1] == _checksum(before):
@@ -224,14 +231,6 @@ def _changed(text: str, table: Mapping[str, Any]) -> list[str]:
 def _checksum(table: Mapping[str, Any]) -> str:
     """The checksum of what a table says, however it is written."""
     return xxh3_64_hexdigest(json.dumps(table, sort_keys=True, default=str).encode())
-
-
-def _says(text: str, table: Mapping[str, Any]) -> bool:
-    """Whether a text is the TOML of a table."""
-    try:
-        return tomllib.loads(text) == table
-    except tomllib.TOMLDecodeError:
-        return False
 
 
 def write_learned(path: Path, learned: Learned) -> None:

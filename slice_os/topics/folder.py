@@ -15,14 +15,13 @@ from slice_os.threads import checkpoint, uninterrupted
 from slice_os.topics.files import (
     files_in,
     gives_name,
-    marked,
     parse_topic,
     parse_written,
     topic_content,
     with_learned,
     with_name,
+    with_topic,
 )
-from slice_os.topics.table import topic_text
 from slice_os.topics.topic import Learned, Topic
 
 MOST_TOPICS, MOST_PHRASES = 1_000, 20_000
@@ -129,10 +128,11 @@ class TopicsFolder:
             NoSuchTopicError: if there is none of that name.
             TopicChangedError: if the present one has another ``etag``.
         """
-        content = _content(topic)
+        _content(topic)
         with self._locked():
             stored = self._unchanged(topic.name, etag)
             self._check_room(topic)
+            content = _content(topic, stored.path.read_bytes())
             return stored if stored.topic == topic else _written(topic, content, stored.path)
 
     def write_learned(self, name: str, learned: Learned, etag: str | None) -> StoredTopic:
@@ -237,9 +237,9 @@ class TopicsFolder:
             raise InputError(f"{self.folder}: cannot be written ({error.strerror})") from None
 
 
-def _content(topic: Topic) -> bytes:
+def _content(topic: Topic, before: bytes = b"") -> bytes:
     """The content of a topic's file, which would be read as the same topic."""
-    content = marked(topic_text(topic)).encode()
+    content = with_topic(before.decode("utf-8"), topic).encode()
     same, problems = parse_topic(content, topic.name)
     if problems:
         raise InputError(f"topic {topic.name!r}: {problems[0]}")

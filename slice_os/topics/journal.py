@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from slice_os.errors import InputError
-from slice_os.tables.appending import append, appending, contents
+from slice_os.tables.replacing import append, appending, contents
 from slice_os.threads import checkpoint, uninterrupted
 from slice_os.topics.folder import NoSuchTopicError, StoredTopic, TopicsFolder
 from slice_os.topics.labels import (
@@ -22,8 +22,8 @@ from slice_os.topics.labels import (
     SAMPLE,
     STATE,
     UNDONE,
-    Answer,
     Label,
+    LabelEntry,
     LabelLines,
     holding,
     read_answers,
@@ -43,14 +43,14 @@ class LabelJournal:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
 
-    def read(self) -> list[Answer]:
+    def read(self) -> list[LabelEntry]:
         """The labels that hold, in the order in which they were given; see `read_labels`.
 
         Raises an `InputError` if a line is no label.
         """
         return holding(self.of_all_readers())
 
-    def of_all_readers(self) -> list[Answer]:
+    def of_all_readers(self) -> list[LabelEntry]:
         """Every reader's last answers, in order; see `read_answers`.
 
         Raises an `InputError` if a line is no label.

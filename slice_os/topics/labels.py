@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import orjson
 from xxhash import xxh3_64_hexdigest
@@ -15,7 +15,8 @@ from xxhash import xxh3_64_hexdigest
 from slice_os.errors import InputError
 from slice_os.hits.hit import Context, Hit
 from slice_os.hits.labelled import TABLES, labelled_rows
-from slice_os.tables.table import decoded, json_object
+from slice_os.records import FILLED, decode, known, record
+from slice_os.tables.table import json_object
 from slice_os.text.documents import Extent
 from slice_os.threads import checkpoint
 
@@ -28,6 +29,9 @@ SAMPLE = "sample"
 RENAME, STATE = "rename", "state"
 """Fields of a line about a topic's other name: it has begun, is done, or was undone."""
 BEGUN, DONE, UNDONE = "begun", "done", "undone"
+
+# Fields of a label that a line names alike.
+_PLAIN = ("topic", "text", "doc_id", "start", "end", "reader", "settled", "date", "origin")
 
 Place: TypeAlias = tuple[str, int, int]
 """The document of a span, its first code point, and one past the last."""
@@ -76,8 +80,8 @@ class Label:
         speaker: who says the words; empty if unknown.
     """
 
-    topic: str
-    text: str
+    topic: Annotated[str, FILLED]
+    text: Annotated[str, FILLED]
     right: bool
     doc_id: str = ""
     start: int = 0
@@ -136,7 +140,7 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class LabelEntry:
     """A label that nobody took back, and the number of its line in the file, from 1."""
 
     number: int
@@ -207,7 +211,7 @@ class LabelLines:
         samples: what was drawn to estimate each topic, the latest last.
     """
 
-    given: dict[tuple[str, bool, LabelKey], list[Answer]] = field(default_factory=dict)
+    given: dict[tuple[str, bool, LabelKey], list[LabelEntry]] = field(default_factory=dict)
     renaming: dict[str, str] = field(default_factory=dict)
     samples: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict)
 
@@ -228,7 +232,7 @@ class LabelLines:
                     lines._add(row, number, where)
         return lines
 
-    def answers(self) -> list[Answer]:
+    def answers(self) -> list[LabelEntry]:
         """Every reader's last answers, in the order in which they were given."""
         found = [each[-1] for each in self.given.values() if each]
         both = {old: new for new, old in self.renaming.items()}
@@ -242,7 +246,7 @@ class LabelLines:
         label = replace(label, topic=self.renaming.get(label.topic, label.topic))
         answers = self.given.setdefault((label.reader, label.settled, label.key), [])
         if not taken_back:
-            answers.append(Answer(number, label))
+            answers.append(LabelEntry(number, label))
         elif answers:
             answers.pop()
 
@@ -266,11 +270,11 @@ class LabelLines:
             there[:] = sorted([*there, *moved], key=attrgetter("number"))
 
 
-def _renamed(answer: Answer, topic: str) -> Answer:
+def _renamed(answer: LabelEntry, topic: str) -> LabelEntry:
     return replace(answer, label=replace(answer.label, topic=topic))
 
 
-def read_answers(content: bytes, path: str | Path) -> list[Answer]:
+def read_answers(content: bytes, path: str | Path) -> list[LabelEntry]:
     """Every reader's last answers about the same words, in the order in which they were given.
 
     What settles a disagreement comes beside its reader's own answer. Raises an `InputError` naming
@@ -279,14 +283,14 @@ def read_answers(content: bytes, path: str | Path) -> list[Answer]:
     return LabelLines.of(content, path).answers()
 
 
-def holding(answers: Iterable[Answer]) -> list[Answer]:
+def holding(answers: Iterable[LabelEntry]) -> list[LabelEntry]:
     """One answer about the same words: what settled them, or else the last, in order."""
     ranked = sorted(answers, key=lambda answer: (answer.label.settled, answer.number))
     found = {answer.label.key: answer for answer in ranked}
     return sorted(found.values(), key=attrgetter("number"))
 
 
-def known_to(reader: str, answers: Iterable[Answer]) -> list[Label]:
+def known_to(reader: str, answers: Iterable[LabelEntry]) -> list[Label]:
     """What a reader need not be asked: own answers, settled ones, and those without a name.
 
     For a reader without a name, all answers are.
@@ -312,40 +316,29 @@ def label_of(row: Mapping[str, Any], where: str) -> Label:
 
     Raises an `InputError` on a missing field, or one of another type.
     """
-    for name in ("topic", "text"):
-        if not isinstance(row.get(name), str) or not row[name].strip():
-            raise InputError(f"{where}: field {name!r} is missing or no text")
-    if row.get("label") not in (True, False):  # or 1 and 0, which are equal to them
-        raise InputError(f"{where}: field 'label' is missing, or neither true nor false")
-    start, end = row.get("start", 0), row.get("end", len(row["text"]))
-    doc_id, passage = row.get("doc_id", ""), row.get("passage")
-    if type(start) is not int or type(end) is not int or not isinstance(doc_id, str):
-        raise InputError(f"{where}: 'start' and 'end' are whole numbers, and 'doc_id' is a text")
-    reader, settled, date = row.get("reader", ""), row.get("settled", False), row.get("date", "")
-    if not isinstance(reader, str) or not isinstance(date, str) or not isinstance(settled, bool):
-        raise InputError(f"{where}: 'reader' and 'date' are texts, and 'settled' is true or false")
+    context, label = row.get("passage"), row.get("label")
     try:
-        origin = decoded(Origin | None, row.get("origin"))
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{where}: 'origin' cannot be used ({error})") from None
-    context = None
-    if passage is not None:
-        try:
-            context = decoded(Context, {name: passage[name] for name in ("start", "end", "text")})
-        except (KeyError, TypeError):
-            raise InputError(
-                f"{where}: 'passage' needs 'start' and 'end', whole numbers, and 'text'"
-            ) from None
-        if context.text[start - context.start : end - context.start] != row["text"]:
-            raise InputError(f"{where}: 'passage' does not have 'text' from 'start' to 'end'")
-    text = row["text"]
-    if context is not None and row.get("span"):
-        try:
-            span = decoded(Extent, row["span"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"{where}: 'span' cannot be used ({error})") from None
-        start, end = span.start, span.end
-        text = context.text[start - context.start : end - context.start]
-    words = (row["topic"], text, bool(row["label"]), doc_id, start, end, context)
-    speaker = str(row.get(SPEAKER) or (row.get("metadata") or {}).get(SPEAKER, ""))
-    return Label(*words, reader, settled, date, origin, speaker)
+        if context is not None:
+            context = record(Context, known(Context, decode(Mapping[str, Any], context, "passage")))
+        found = record(
+            Label,
+            {"end": len(str(row.get("text"))), **{key: row[key] for key in _PLAIN if key in row}},
+            right=decode(bool, bool(label) if label in (0, 1) else label, "label"),
+            context=context,
+            speaker=str(row.get(SPEAKER) or (row.get("metadata") or {}).get(SPEAKER, "")),
+        )
+        if context is None:
+            return found
+        if _said(context, found) != found.text:
+            raise InputError("'passage' does not have 'text' from 'start' to 'end'")
+        if row.get("span"):
+            span = decode(Extent, row["span"], "span")
+            text = _said(context, span)
+            found = replace(found, start=span.start, end=span.end, text=text)
+        return found
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def _said(context: Context, place: Label | Extent) -> str:
+    return context.text[place.start - context.start : place.end - context.start]

@@ -1,4 +1,4 @@
-"""A match of a combined topic: its evidence, and what it lacks."""
+"""What topics find: matches of combined ones, results of examples, and near misses."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from slice_os.hits.bands import Finding
 from slice_os.hits.hit import Hit
+from slice_os.records import record
 from slice_os.text.documents import Metadata
 
 
@@ -56,16 +57,7 @@ class Match:
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> Match:
         """The match that `to_dict` gave."""
-        lacks = [(one["topic"], one["nearest"], one["finding"]) for one in raw["lacks"]]
-        return cls(
-            raw["topic"],
-            raw["place"],
-            tuple(raw["doc_ids"]),
-            tuple(map(Hit.from_dict, raw["evidence"])),
-            tuple(Lack(topic, near and Hit.from_dict(near), found) for topic, near, found in lacks),
-            raw["metadata"],
-            raw["turn"],
-        )
+        return record(cls, raw)
 
     @property
     def doc_id(self) -> str:
@@ -88,6 +80,47 @@ class Match:
             "lacks": [lack.to_dict() for lack in self.lacks],
             "metadata": dict(self.metadata),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An example of a topic, and its result.
+
+    Attributes:
+        text: the example.
+        expected: whether it should match.
+        passed: whether the result is as expected.
+        hit: the nearest one, however far; None if there is no word.
+        why: one line about it.
+    """
+
+    text: str
+    expected: bool
+    passed: bool
+    hit: Hit | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """Near misses of a topic that say much the same: a candidate phrase or counter-phrase.
+
+    Attributes:
+        text: the clause of the one that represents them best.
+        spans: number of them.
+        documents: number of their documents.
+        phrase: the nearest phrase of the topic.
+        cosine: of the nearest of them.
+        hits: all of them, or some, each as wide as its clause, the nearest first.
+    """
+
+    topic: str
+    text: str
+    spans: int
+    documents: int
+    phrase: str
+    cosine: float
+    hits: tuple[Hit, ...]
 
 
 Found: TypeAlias = Hit | Match

@@ -28,7 +28,7 @@ from slice_os.topics.topic import Topic
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """What may match as a whole: some documents, or a turn of one."""
+    """A document, a turn, or the documents of a field's value that a combination can match."""
 
     place: str
     doc_ids: tuple[str, ...]
@@ -177,7 +177,7 @@ def _matches(
 def _scopes(
     per: str, doc_ids: Iterable[str], documents: Documents, places: Places
 ) -> Iterator[_Scope]:
-    """What may match as a whole."""
+    """Yield the scopes."""
     if per == DOCUMENT:
         yield from (_Scope(doc_id, (doc_id,)) for doc_id in doc_ids)
     elif per == TURN:

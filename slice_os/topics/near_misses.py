@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,34 +17,13 @@ from slice_os.query.filters import Filter, parse_where
 from slice_os.query.options import CLAUSE
 from slice_os.search.run import mine
 from slice_os.topics.labels import Label
+from slice_os.topics.match import Suggestion
 from slice_os.topics.run import TopicQuery, labels_of_store, make_rules
 from slice_os.topics.topic import Requirement, Topic
 
 MARGIN = 0.1
 CLUSTER_COSINE = 0.8
 MOST_MISSES = 2_000
-
-
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """Near misses of a topic that say much the same: a candidate phrase or counter-phrase.
-
-    Attributes:
-        text: the clause of the one that represents them best.
-        spans: number of them.
-        documents: number of their documents.
-        phrase: the nearest phrase of the topic.
-        cosine: of the nearest of them.
-        hits: all of them, each as wide as its clause, the nearest first.
-    """
-
-    topic: str
-    text: str
-    spans: int
-    documents: int
-    phrase: str
-    cosine: float
-    hits: tuple[Hit, ...]
 
 
 def near_misses(

@@ -10,7 +10,7 @@ from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.hits.hit import Hit
 from slice_os.query.filters import Filter
 from slice_os.topics.assignment import answers
-from slice_os.topics.labels import Answer, Label, Origin, folded, known_to
+from slice_os.topics.labels import Label, LabelEntry, Origin, folded, known_to
 from slice_os.topics.near_misses import MARGIN, leaders, near_misses
 from slice_os.topics.run import usual_requirement
 from slice_os.topics.topic import Requirement, Topic
@@ -23,7 +23,7 @@ MOST_COMPARED = 100
 def to_review(
     corpus: Corpus,
     topics: Sequence[Topic],
-    answers: Sequence[Answer] = (),
+    answers: Sequence[LabelEntry] = (),
     reader: str = "",
     *,
     margin: float = MARGIN,

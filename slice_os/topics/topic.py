@@ -3,14 +3,66 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import date
 from math import exp, log
+from typing import Annotated, Any, TypeAlias
 
+from slice_os.errors import InputError
 from slice_os.hits.bands import reaches
 from slice_os.hits.hit import Hit
+from slice_os.query.filters import check_size, parse_where
+from slice_os.query.options import UNITS
 from slice_os.query.query import Where
+from slice_os.records import Bound, Natural, Reader, between
+from slice_os.text.documents import check_text
 from slice_os.topics.combination import Combination
 
+LONGEST_TEXT, MOST_TEXTS = 10_000, 1_000
+"""Characters of a text of a topic, and the most texts in each of its lists."""
+
 _EDGE = 1e-9
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"{value!r} is no string; put it between quotation marks")
+    if len(value) > LONGEST_TEXT:
+        raise InputError(f"a text of {len(value):,} characters; {LONGEST_TEXT:,} are the most")
+    check_text(value, "text")
+    return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise InputError(f"{value!r} is no list; put it between brackets")
+    if len(value) > MOST_TEXTS:
+        told = "make several topics of them, and combine these"
+        raise InputError(f"{len(value):,} texts; {MOST_TEXTS:,} are the most: {told}")
+    for item in value:
+        if not _text(item).strip():
+            raise InputError("one of the texts is empty; write it or delete it")
+    return tuple(value)
+
+
+def _where(value: Any) -> Where:
+    if not isinstance(value, dict):
+        raise InputError(f'{value!r}: give fields and their values, as where = {{domain = "bank"}}')
+    check_size(value)
+    return parse_where(value)
+
+
+def _day(value: Any) -> str:
+    return value.isoformat() if isinstance(value, date) else _text(value)
+
+
+Text: TypeAlias = Annotated[str, Reader(_text)]
+Texts: TypeAlias = Annotated[tuple[str, ...], Reader(_texts)]
+Cosine: TypeAlias = Annotated[float | None, between(-1, 1)]
+Probability: TypeAlias = Annotated[float | None, between(0, 1)]
+Weight: TypeAlias = Annotated[float, between(-1_000_000, 1_000_000)]
+Unit: TypeAlias = Annotated[
+    str, Bound(UNITS.__contains__, f"{', '.join(UNITS[:-1])} or {UNITS[-1]}")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +81,14 @@ class Learned:
         date: day on which it was learned, as in 2026-06-01.
     """
 
-    threshold: float | None = None
-    phrases: tuple[str, ...] = ()
-    counter_phrases: tuple[str, ...] = ()
-    offset: float = 0.0
-    scale: float = 1.0
-    labels: int = 0
-    right: int = 0
-    date: str = ""
+    threshold: Cosine = None
+    phrases: Texts = ()
+    counter_phrases: Texts = ()
+    offset: Weight = 0.0
+    scale: Weight = 1.0
+    labels: Natural = 0
+    right: Natural = 0
+    date: Annotated[str, Reader(_day)] = ""
 
     def probability(self, given: float) -> float:
         """The probability that a hit is right in this topic, from that of the verifier."""
@@ -88,18 +140,18 @@ class Topic:
         combination: of other topics; None if it has phrases.
     """
 
-    name: str
-    phrases: tuple[str, ...] = ()
-    description: str = ""
-    counter_phrases: tuple[str, ...] = ()
-    where: Where = ()
-    threshold: float | None = None
-    min_probability: float | None = None
-    precision: float | None = None
-    unit: str = ""
-    verifier: str = ""
-    must_match: tuple[str, ...] = ()
-    must_not_match: tuple[str, ...] = ()
+    name: Text
+    phrases: Texts = ()
+    description: Text = ""
+    counter_phrases: Texts = ()
+    where: Annotated[Where, Reader(_where)] = ()
+    threshold: Cosine = None
+    min_probability: Probability = None
+    precision: Probability = None
+    unit: Unit = ""
+    verifier: Text = ""
+    must_match: Texts = ()
+    must_not_match: Texts = ()
     learned: Learned = field(default_factory=Learned)
     combination: Combination | None = None
 

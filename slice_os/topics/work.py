@@ -1,4 +1,4 @@
-"""What people make of a store: topics, labels, and the hits that they have seen."""
+"""The work folder of a store: topics, labels, and seen hits."""
 
 from __future__ import annotations
 

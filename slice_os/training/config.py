@@ -12,19 +12,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from slice_os.errors import InputError
-from slice_os.training.examples.formats import FORMATS
-from slice_os.training.objectives import OBJECTIVES, Objective
-from slice_os.training.settings import (
+from slice_os.records import (
     ABOVE_0,
     Count,
     Natural,
     NotNegative,
     Positive,
-    Settings,
     at_least,
-    from_table,
-    read_settings,
+    read_record,
+    record,
 )
+from slice_os.training.examples.formats import FORMATS
+from slice_os.training.objectives import OBJECTIVES, Objective
 
 PRECISIONS = ("fp32", "bf16", "fp16")
 PARTS = ("all", "train", "dev")
@@ -33,7 +32,7 @@ _FOLDS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class DataConfig(Settings):
+class DataConfig:
     """A data set: ``[data.NAME]``.
 
     Attributes:
@@ -58,7 +57,6 @@ class DataConfig(Settings):
     source: str = ""
 
     def __post_init__(self) -> None:
-        Settings.__post_init__(self)
         if self.format not in FORMATS:
             raise InputError(f"format is {self.format!r}; there are {', '.join(FORMATS)}")
         if not self.files:
@@ -75,7 +73,7 @@ class DataConfig(Settings):
 
 
 @dataclass(frozen=True, slots=True)
-class Term(Settings):
+class Term:
     """One objective of a stage: ``[[stages.objectives]]``; the loss is their weighted sum.
 
     Attributes:
@@ -99,14 +97,13 @@ class Term(Settings):
     dimensions: Annotated[tuple[int, ...], at_least(1)] = ()
 
     def __post_init__(self) -> None:
-        Settings.__post_init__(self)
         if not self.data:
             raise InputError("data is empty; name at least one data set")
         if self.shares and len(self.shares) != len(self.data):
             raise InputError(f"shares has {len(self.shares)} numbers for {len(self.data)} data")
 
     @classmethod
-    def from_table(cls, table: Mapping[str, Any]) -> Term:
+    def from_dict(cls, table: Mapping[str, Any]) -> Term:
         """A term from its table, which also has the settings of its objective."""
         kind = table.get("kind")
         if kind not in OBJECTIVES:
@@ -114,15 +111,14 @@ class Term(Settings):
         common = table.keys() & {f.name for f in fields(cls) if f.name != "objective"}
         own = {name: table[name] for name in table if name not in common}
         try:
-            objective = from_table(OBJECTIVES[kind], own)
+            objective = record(OBJECTIVES[kind], own)
         except InputError as error:
             raise InputError(f"{kind}: {error}") from None
-        rest = {name: table[name] for name in common}
-        return from_table(cls, rest, objective=objective)
+        return record(cls, {name: table[name] for name in common}, objective=objective)
 
 
 @dataclass(frozen=True, slots=True)
-class SecondTeacherConfig(Settings):
+class SecondTeacherConfig:
     """A second teacher for stages with ``two_teachers``: ``[second_teacher]``.
 
     Attributes:
@@ -141,7 +137,7 @@ class SecondTeacherConfig(Settings):
 
 
 @dataclass(frozen=True, slots=True)
-class DevConfig(Settings):
+class DevConfig:
     """The watching of a run: ``[dev]``, with data that nothing is trained on.
 
     Attributes:
@@ -162,7 +158,7 @@ class DevConfig(Settings):
 
 
 @dataclass(frozen=True, slots=True)
-class Stage(Settings):
+class Stage:
     """One part of a run: ``[[stages]]``; the last one makes the result, unless there is a soup.
 
     Attributes:
@@ -203,7 +199,6 @@ class Stage(Settings):
         return self.steps * sum(term.batch for term in self.objectives)
 
     def __post_init__(self) -> None:
-        Settings.__post_init__(self)
         if not self.objectives:
             raise InputError("objectives is empty; give at least one")
         if not self.name or self.name == BASE or "/" in self.name:
@@ -211,7 +206,7 @@ class Stage(Settings):
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingConfig(Settings):
+class TrainingConfig:
     """A recipe.
 
     Attributes:
@@ -247,7 +242,6 @@ class TrainingConfig(Settings):
     hashes: str = ""
 
     def __post_init__(self) -> None:
-        Settings.__post_init__(self)
         if self.precision not in PRECISIONS:
             raise InputError(f"precision is {self.precision!r}; give {', '.join(PRECISIONS)}")
         if not self.stages:
@@ -306,4 +300,4 @@ def read_config(path: str | Path) -> TrainingConfig:
     Raises an `InputError` if the file is missing or not TOML, a field is missing, unknown or of
     another type, or a value is out of range.
     """
-    return read_settings(TrainingConfig, Path(path))
+    return read_record(TrainingConfig, Path(path))

@@ -44,6 +44,10 @@ class BundledVerifier:
         said = self._wording.check(claims)
         return lambda: [together(*both) for both in zip(verdicts(), said, strict=True)]
 
+    def estimate(self, claims: Sequence[Claim]) -> list[float]:
+        """The probabilities by the wording alone, which costs a tenth."""
+        return [said.probability for said in self._wording.check(claims)]
+
 
 def together(read: Verdict, said: Verdict) -> Verdict:
     """The verdict by the network's and the wording's.

@@ -65,7 +65,9 @@ class Verifier(Protocol):
     """Checks claims: one of `slice_os.verifier.registry`, or an object of your own.
 
     One with an attribute ``language``, an ISO 639 code, gets no claims about other languages. One
-    with a method ``begin`` is asked by that; see `begun`.
+    with a method ``begin`` is asked by that; see `begun`. One with a method ``estimate``, which
+    takes claims and returns a cheap estimate for each, the likeliest highest, reads only the
+    likeliest of the hits that a search puts in order.
     """
 
     def check(self, claims: Sequence[Claim]) -> Sequence[Verdict]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, exp
 from pathlib import Path
-from typing import get_type_hints
+from typing import Annotated
 
 import numpy as np
 
@@ -17,14 +17,15 @@ from slice_os.encoder.alignment import AlignedText, Aligner
 from slice_os.encoder.model_folder import (
     MODEL_FILE,
     TOKENIZER_FILE,
-    check_fields,
     check_size,
+    checked,
     content_id,
     read_json,
 )
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.encoder.token_model import OnnxRuntimeEngine, pad, plan_batches
 from slice_os.errors import InputError, ModelError
+from slice_os.records import Text, between
 from slice_os.verifier.claims import Claim, Verdict, Verdicts
 
 VERIFIER_FILE = "verifier.json"
@@ -39,7 +40,6 @@ AGAINST = {
 }
 """How words can speak against a claim, in the order of the model's outputs, and for people."""
 
-_RANGES = {"max_length": (16, 512), "batch_pieces": (1, 16_384)}
 # Folded, the scales of a product could not be fused with it; a layer norm fused with its sum adds
 # up number by number.
 _WITHOUT = ("ConstantFolding", "SkipLayerNormFusion")
@@ -65,13 +65,13 @@ class VerifierCard:
         provenance: origin of the weights, and how the file was made.
     """
 
-    verifier_id: str
-    name: str
-    max_length: int
-    batch_pieces: int
-    precision: str
-    license: str
-    provenance: str
+    verifier_id: Text
+    name: Text
+    max_length: Annotated[int, between(16, 512)]
+    batch_pieces: Annotated[int, between(1, 16_384)]
+    precision: Text
+    license: Text
+    provenance: Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,14 +244,13 @@ def read_verifier_card(folder: Path) -> VerifierCard:
     if not path.is_file():
         raise ModelError(f"no verifier at '{folder}': give a folder with {VERIFIER_FILE}")
     try:
-        stored = read_json(path)
-        check_fields(get_type_hints(VerifierCard), stored, _RANGES)
+        card = checked(VerifierCard, read_json(path))
     except ModelError as error:
         where = "" if str(error).startswith(str(folder)) else f"{path}: "
         raise ModelError(f"{where}{error}") from None
     for name in (MODEL_FILE, TOKENIZER_FILE):
         check_size(folder / name)
-    return VerifierCard(**stored)
+    return card
 
 
 def open_cross_encoder(encoder: SpanEncoder, folder: str = "") -> CrossEncoderVerifier:

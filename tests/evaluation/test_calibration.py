@@ -115,8 +115,8 @@ class TestFile:
         ("change", "message"),
         [
             ({"encoder_id": "1" * 16}, "belongs to encoder 1111111111111111, not 0000"),
-            ({"closeness": "high"}, "field 'closeness' is 'high', not float"),
-            ({"more": 1}, "expected the fields encoder_id, intercept"),
+            ({"closeness": "high"}, "closeness is 'high'; give a number"),
+            ({"more": 1}, "unknown key more; there are encoder_id, intercept"),
         ],
     )
     def test_what_is_wrong_is_said(

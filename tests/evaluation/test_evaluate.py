@@ -65,9 +65,9 @@ class TestDoor:
             ("sts-b", {}, "no harness 'sts-b'; there are sts-b-context, pic-ps"),
             ("pcpe", {"depth": 3}, "pcpe has no option 'depth'; it has models, split, limit"),
             ("pcpe", {"split": "train"}, "split 'train': choose from dev, test"),
-            ("pcpe", {"limit": 1}, "limit 1: give 2 or more"),
-            ("pcpe", {"limit": "ten"}, "limit 'ten': give a number"),
-            ("index", {"phrases": "x", "num_candidates": 10_001}, "give 10000 or less"),
+            ("pcpe", {"limit": 1}, "limit is 1; give 2 or more"),
+            ("pcpe", {"limit": "ten"}, "limit is 'ten'; give a whole number"),
+            ("index", {"phrases": "x", "num_candidates": 10_001}, "give a number from 1 to 10,000"),
             ("index", {}, "index needs the option 'phrases'"),
         ],
     )

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy import stats
 
 from slice_os.evaluation.measures import (
     bootstrap_interval,
@@ -25,6 +24,8 @@ numbers = st.lists(st.integers(-50, 50), min_size=3, max_size=40)
 
 @given(numbers)
 def test_correlations_are_those_of_scipy(x: list[int]) -> None:
+    from scipy import stats
+
     y = sorted(x, key=lambda value: (value * 7919) % 13)
     assume(len(set(x)) > 1)
     assert pearson(x, y) == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-9)
@@ -60,6 +61,8 @@ def test_the_bootstrap_is_that_of_one_draw_after_the_other() -> None:
 
 
 def test_fishers_interval_is_near_for_many_normal_items() -> None:
+    from scipy import stats
+
     rng = np.random.default_rng(5)
     x = rng.normal(size=2000)
     y = x + rng.normal(size=2000)
@@ -103,6 +106,8 @@ def test_randomisation_counts_all_sign_flips_of_few_items() -> None:
 
 
 def test_randomisation_agrees_with_a_t_test_on_many_items() -> None:
+    from scipy import stats
+
     rng = np.random.default_rng(0)
     first = rng.normal(0.12, 1, size=400)
     second = np.zeros(400)

@@ -6,19 +6,20 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
-from mcp.client import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from slice_os import Corpus, SpanEncoder
 from slice_os.cli import cli
 from slice_os.hits.bands import band_of
-from slice_os.integrations.mcp_tools import Tools, mcp_server
 
 from .conftest import PHRASE
+
+# A second that only the worker that runs these tests should spend.
+if TYPE_CHECKING:
+    from mcp.client import Client
 
 pytestmark = pytest.mark.anyio
 
@@ -26,6 +27,9 @@ pytestmark = pytest.mark.anyio
 @asynccontextmanager
 async def connected(*stores: str) -> AsyncIterator[Client]:
     """A client of the command, over its standard input and output."""
+    from mcp.client import Client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
     arguments = ["-m", "slice_os.cli", "mcp"]
     for store in stores:
         arguments += ["--name" if "=" in store else "--store", store]
@@ -73,6 +77,10 @@ async def test_a_model_searches_over_standard_streams(
 @pytest.fixture
 async def client(contracts: Path, encoder: SpanEncoder) -> AsyncIterator[Client]:
     """A client in this process, of a server with one store under two names."""
+    from mcp.client import Client
+
+    from slice_os.integrations.mcp_tools import Tools, mcp_server
+
     with Corpus(contracts, encoder) as corpus:
         async with Client(mcp_server(Tools({"one": corpus, "other": corpus}))) as client:
             yield client

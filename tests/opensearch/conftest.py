@@ -16,6 +16,7 @@ import pytest
 from filelock import FileLock
 from opensearchpy import OpenSearch
 
+from slice_os import Corpus, SpanEncoder
 from slice_os.stores.cluster.loading import bulk, lease
 from slice_os.stores.cluster.loading import writer as writing
 
@@ -141,6 +142,13 @@ def scriptless_node(
     with Node(opensearch_runtime, home, heap="512m", settings=settings) as node:
         yield node
     shutil.rmtree(home)
+
+
+@pytest.fixture
+def calls(location: str, encoder: SpanEncoder) -> Iterator[Corpus]:
+    """The index at the location that a module makes."""
+    with Corpus(location, encoder) as corpus:
+        yield corpus
 
 
 @pytest.fixture(scope="session")

@@ -28,12 +28,6 @@ def location(opensearch_url: str, encoder: SpanEncoder) -> Iterator[str]:
         yield location
 
 
-@pytest.fixture
-def calls(location: str, encoder: SpanEncoder) -> Iterator[Corpus]:
-    with Corpus(location, encoder) as corpus:
-        yield corpus
-
-
 SEARCHES: list[dict[str, Any]] = [
     {"phrases": PHRASES},
     {"phrases": PHRASES[0], "top_k": 3, "offset": 2, "fusion": "rrf", "num_candidates": 5},

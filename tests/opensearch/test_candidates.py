@@ -34,12 +34,6 @@ def location(opensearch_url: str, encoder: SpanEncoder) -> Iterator[str]:
         yield location
 
 
-@pytest.fixture
-def calls(location: str, encoder: SpanEncoder) -> Iterator[Corpus]:
-    with Corpus(location, encoder) as corpus:
-        yield corpus
-
-
 def test_pages_of_equal_candidates_never_repeat(calls: Corpus) -> None:
     whole = calls.search(PHRASES, top_k=30, num_candidates=30)
     pages = [calls.search(PHRASES, top_k=7, offset=o, num_candidates=30) for o in (0, 7, 14, 21)]
@@ -49,7 +43,7 @@ def test_pages_of_equal_candidates_never_repeat(calls: Corpus) -> None:
 
 
 def test_a_page_beyond_the_candidates_is_refused(calls: Corpus) -> None:
-    with pytest.raises(InputError, match=r"hits 25 to 34 .* num_candidates 34 or more"):
+    with pytest.raises(InputError, match=r"hit 34 is .* num_candidates 34 or more"):
         calls.search(PHRASES, top_k=10, offset=24, num_candidates=30)
     with pytest.raises(InputError, match="1 to 10,000"):
         calls.search(PHRASES, num_candidates=10_001)

@@ -127,6 +127,7 @@ conditions = st.one_of(
 
 @settings(max_examples=150)
 @example(where={"number": {"eq": -0.0}})
+@example(where={"name": {"eq": ""}})
 @example(where={"number": {"lt": 0.0}})
 @example(where={"number": {"gte": 0.0}})
 @given(where=st.lists(conditions, min_size=1, max_size=3).map(dict))

@@ -18,6 +18,8 @@ from haystack import Document
 from slice_os.integrations.haystack_components import HaystackDocumentStore, HaystackRetriever
 from slice_os.integrations.langchain_search import LangChainVectorStore
 
+pytestmark = pytest.mark.release
+
 DOCUMENTS = [
     Document(id="a", content="Please end my plan today.", meta={"queue": "sales", "year": 2019}),
     Document(id="b", content="I want to close my account.", meta={"queue": "sales", "year": 2020}),

@@ -33,12 +33,6 @@ def location(opensearch_url: str, encoder: SpanEncoder) -> Iterator[str]:
         yield location
 
 
-@pytest.fixture
-def calls(location: str, encoder: SpanEncoder) -> Iterator[Corpus]:
-    with Corpus(location, encoder) as corpus:
-        yield corpus
-
-
 def has_plugin(client: OpenSearch) -> bool:
     return hybrid.installed(client.cat.plugins(format="json"))
 

@@ -41,12 +41,6 @@ def location(opensearch_url: str, encoder: SpanEncoder) -> Iterator[str]:
 
 
 @pytest.fixture
-def calls(location: str, encoder: SpanEncoder) -> Iterator[Corpus]:
-    with Corpus(location, encoder) as corpus:
-        yield corpus
-
-
-@pytest.fixture
 def scored_here(location: str, encoder: SpanEncoder) -> Iterator[Corpus]:
     """The same index, with token vectors fetched and scored in this process."""
     with Corpus(location, encoder) as corpus:
@@ -156,10 +150,10 @@ def test_a_small_index_is_searched_wholly(
 ) -> None:
     with Corpus(tmp_path / "calls.slice", encoder) as local:
         local.add(dialogues(COUNT))
-        expected = local.search(PHRASES, fusion=fusion, top_k=15)
+        expected = local.search(PHRASES, fusion=fusion, top_k=15, order="score")
         where = {"domain": "airline"}
         filtered = local.search(PHRASES[0], fusion=fusion, where=where)
-    found = calls.search(PHRASES, fusion=fusion, top_k=15, num_candidates=15)
+    found = calls.search(PHRASES, fusion=fusion, top_k=15, num_candidates=15, order="score")
     assert found.exhaustive
     assert expected.exhaustive
     assert [hit.score for hit in found] == pytest.approx([h.score for h in expected], abs=1e-3)

@@ -9,9 +9,13 @@ from pathlib import Path
 
 import httpx
 import pytest
+from pydantic import BaseModel
 from starlette.testclient import TestClient
 
+from slice_os.client.records import StoreRecord, TopicTable
 from slice_os.service.asgi.keys import SCOPES, new_key
+from slice_os.service.resources.stores import StoreEntry
+from slice_os.service.resources.topic_improvement import LearnAnswer
 
 from .conftest import served
 
@@ -63,3 +67,12 @@ def test_the_description_is_openapi_3_1_and_has_every_error(client: TestClient) 
             continue
         for operation in operations.values():
             assert {"401", "403", "429", "503", "504"} <= operation["responses"].keys()
+
+
+@pytest.mark.parametrize(
+    ("record", "answer"), [(StoreRecord, StoreEntry), (TopicTable, LearnAnswer)]
+)
+def test_what_is_declared_twice_has_the_same_fields(record: type, answer: type[BaseModel]) -> None:
+    # The client returns tables of these two, to edit and to send back; the client does not import
+    # pydantic, which checks them here. All other records are declared once, in the library.
+    assert record.__annotations__.keys() == answer.model_fields.keys()

@@ -480,17 +480,17 @@ def test_other_work_goes_on_beside_searches_but_after_them(
         release.set()
 
     monkeypatch.setattr(steps, "_COURTESY", 1e9)
-    courtesy, order, began = steps.Courtesy(), [], threading.Event()
+    priority, order, began = steps.AnswerPriority(), [], threading.Event()
 
     def other() -> None:
-        with courtesy.giving_way():
+        with priority.yield_to_answers():
             began.set()
             checkpoint()
             order.append("other")
 
     with ExitStack() as answers:
         for _ in range(usable_cores()):
-            answers.enter_context(courtesy.answering())
+            answers.enter_context(priority.answering())
         thread = threading.Thread(target=other)
         thread.start()
         began.wait(60)

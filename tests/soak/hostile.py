@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from slice_os.topics.folder import MOST_PHRASES
-from slice_os.topics.table import MOST_TEXTS
+from slice_os.topics.topic import MOST_TEXTS
 from tests.service.conftest import Server
 
 MILLION = 1_000_000

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from slice_os.topics.table import MOST_TEXTS
+from slice_os.topics.topic import MOST_TEXTS
 from tests.soak.report import tell
 
 SUBJECTS = ("the customer", "either party", "the agent", "a buyer", "nobody", "the other side")

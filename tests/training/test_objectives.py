@@ -12,9 +12,12 @@ from slice_os.text.words import touched_words  # noqa: E402
 from slice_os.training.objectives import OBJECTIVES  # noqa: E402
 from slice_os.training.objectives.contextual import Contextual, Senses, substitute  # noqa: E402
 from slice_os.training.objectives.distillation import SpanDistillation  # noqa: E402
-from slice_os.training.objectives.graded import GradedSpans  # noqa: E402
 from slice_os.training.objectives.objective import at_dimensions, contrast, cosent  # noqa: E402
-from slice_os.training.objectives.slice_loss import InBatchLoss, SliceLoss  # noqa: E402
+from slice_os.training.objectives.slice_loss import (  # noqa: E402
+    GradedSpans,
+    InBatchLoss,
+    SliceLoss,
+)
 from slice_os.training.record_types import Pair, Passage, Sense, Substitution, Triple  # noqa: E402
 from slice_os.training.span_tensors import best_cosines, span_cosines, text_vectors  # noqa: E402
 from slice_os.training.teachers import OneTeacher  # noqa: E402

@@ -260,10 +260,10 @@ class TestVerifier:
             (folder / file.name).write_bytes(file.read_bytes())
         card = json.loads((folder / "verifier.json").read_text())
         for field, value, message in (
-            ("max_length", 9, "not between 16"),
-            ("batch_pieces", 0, "not between 1 and"),
-            ("batch_pieces", 1.5, "not int"),
-            ("name", 3, "not str"),
+            ("max_length", 9, "give a number from 16 to 512"),
+            ("batch_pieces", 0, "give a number from 1 to"),
+            ("batch_pieces", 1.5, "give a whole number"),
+            ("name", 3, "give a text"),
         ):
             (folder / "verifier.json").write_text(json.dumps({**card, field: value}))
             with pytest.raises(ModelError, match=message):

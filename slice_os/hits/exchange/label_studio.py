@@ -1,4 +1,4 @@
-"""Label Studio's JSON: a task for each document, its hits as predictions.
+"""Documents with their hits as tasks: JSON of Label Studio, and JSON lines as Prodigy takes them.
 
 Offsets are code points, as Label Studio has them since 1.4.
 """
@@ -26,7 +26,7 @@ def write_label_studio(documents: HitDocuments, path: Path) -> None:
 
 
 def _task(document: HitDocument) -> dict[str, Any]:
-    """What the field ``hits`` of its data is for, `slice_os.topics.answers` says."""
+    """What the field ``hits`` of its data is for, `slice_os.topics.imported_labels` says."""
     return {
         "data": {"text": document.text, "doc_id": document.id, "hits": document.given},
         "predictions": [
@@ -47,3 +47,24 @@ def _region(number: int, hit: Hit) -> dict[str, Any]:
         "value": {"start": hit.start, "end": hit.end, "text": hit.text, "labels": [hit.group]},
     }
     return region if hit.probability is None else region | {"score": round(hit.probability, 6)}
+
+
+def write_span_lines(documents: HitDocuments, path: Path) -> None:
+    """Write a line for each document."""
+    with path.open("wb") as stream:
+        for document in documents:
+            stream.write(orjson.dumps(_line(document), option=orjson.OPT_APPEND_NEWLINE))
+
+
+def _line(document: HitDocument) -> dict[str, Any]:
+    return {
+        "text": document.text,
+        "spans": [_span(hit) for hit in document.counting],
+        "meta": {"doc_id": document.id},
+        "hits": document.given,
+    }
+
+
+def _span(hit: Hit) -> dict[str, Any]:
+    span = {"start": hit.start, "end": hit.end, "label": hit.group, "text": hit.text}
+    return span if hit.probability is None else span | {"score": round(hit.probability, 6)}

@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any
 
 from slice_os.hits.hit import Hit, overlap
-from slice_os.hits.report.pages import Place
+from slice_os.hits.report.pages import Location
 from slice_os.tables.table import paired, shown
 
 BINS = 50
@@ -37,7 +37,7 @@ class Excerpt:
         details: metadata and further remarks, by name.
     """
 
-    place: Place
+    place: Location
     phrase: str
     before: str
     text: str
@@ -228,7 +228,7 @@ def _excerpt(record: Mapping[str, Any]) -> Excerpt:
     if record.get("matches"):
         details["matches"] = ", ".join(map(paired, record["matches"]))
     return Excerpt(
-        place=Place(record["doc_id"], record["start"], record["end"], record["text"]),
+        place=Location(record["doc_id"], record["start"], record["end"], record["text"]),
         phrase=record["phrase"],
         before=("…" if left else "") + text[left : max(start, 0)],
         text=record["text"],

@@ -14,7 +14,7 @@ from pathlib import Path
 from slice_os.errors import MissingExtraError
 from slice_os.hits.hit import Hit
 from slice_os.hits.report.digest import BINS, Digest, Group, digest
-from slice_os.hits.report.pages import DrawPages, Pages, Place
+from slice_os.hits.report.pages import DrawPages, Location, Pages
 from slice_os.hits.run_record import RunRecord, write_record
 from slice_os.tables.replacing import replacing
 from slice_os.version import __version__
@@ -117,7 +117,7 @@ def write_report(
     return found.hits
 
 
-def _shown(found: Digest) -> list[Place]:
+def _shown(found: Digest) -> list[Location]:
     """The places of the hits that the report shows, the best of each group first."""
     best = [one.place for group in found.groups for one in group.best]
     return best + [one.place for group in found.groups for one in group.weakest]

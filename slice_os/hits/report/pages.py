@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """Code points ``start:end`` of a document, and the words there."""
 
     doc_id: str
@@ -36,7 +36,7 @@ class Page:
     width: int
     height: int
     image: str
-    marks: tuple[tuple[Place, Sequence[tuple[float, float, float, float]]], ...]
+    marks: tuple[tuple[Location, Sequence[tuple[float, float, float, float]]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,5 +47,5 @@ class Pages:
     told: tuple[str, ...] = ()
 
 
-DrawPages: TypeAlias = Callable[[Sequence[Place]], Pages]
+DrawPages: TypeAlias = Callable[[Sequence[Location]], Pages]
 """Draws the pages of some places; those first that stand first."""

@@ -71,7 +71,7 @@ class _Read(Request):
         return self._content
 
     async def json(self) -> Any:
-        """What the body says, as the route's type."""
+        """The body, as the route's type."""
         return self._given
 
 

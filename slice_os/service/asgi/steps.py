@@ -41,7 +41,7 @@ def until_stopped(items: Iterable[T]) -> Iterator[T]:
         yield item
 
 
-class Courtesy:
+class AnswerPriority:
     """Lets other work wait at its steps while as many answers are worked on as there are cores.
 
     It never waits for more than `_COURTESY` times as long as it has worked since: it goes on, but
@@ -66,7 +66,7 @@ class Courtesy:
                 self._changed.notify_all()
 
     @contextmanager
-    def giving_way(self) -> Iterator[None]:
+    def yield_to_answers(self) -> Iterator[None]:
         """Do other work."""
         since = monotonic()
 

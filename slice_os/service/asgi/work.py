@@ -15,7 +15,7 @@ from time import monotonic
 from typing import Any, Literal, TypeVar
 
 from slice_os.service.asgi.problems import Problem, problem_of
-from slice_os.service.asgi.steps import Courtesy, Stopped, stopping, until_stopped
+from slice_os.service.asgi.steps import AnswerPriority, Stopped, stopping, until_stopped
 from slice_os.service.settings import Limits
 from slice_os.threads import CHECKPOINT
 
@@ -212,8 +212,8 @@ class WorkPool:
         workers, half = limits.workers, max(1, limits.workers // 2)
         usual = workers + limits.waiting
         soon, patience = (limits.seconds, late), (_TURNS, limits.wait_seconds)
-        courtesy = Courtesy()
-        first, after = courtesy.answering, courtesy.giving_way
+        priority = AnswerPriority()
+        first, after = priority.answering, priority.yield_to_answers
         self._lanes: dict[LaneName, _Lane] = {
             "answers": _Lane("answer", workers, usual, *soon, "", patience, first),
             "mining": _Lane("mine", half, limits.streams, limits.mine_seconds, late, around=after),

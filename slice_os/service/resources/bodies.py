@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from functools import wraps
 from inspect import cleandoc, signature
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_type_hints
@@ -26,6 +26,7 @@ from typing_extensions import Self
 from slice_os.errors import InputError
 from slice_os.query.filters import check_size
 from slice_os.query.options import FUSION_NAMES, MAX_CANDIDATES, ORDERS, HitOptions
+from slice_os.records import type_hints
 from slice_os.service.asgi.work import LaneName
 from slice_os.service.services import Services
 from slice_os.service.settings import (
@@ -102,13 +103,40 @@ class Body(BaseModel):
 
 
 class JsonAnswer(Response):
-    """An answer of plain JSON types and arrays of numbers, which are not validated."""
+    """An answer of JSON types, arrays of numbers and the library's records; nothing is checked."""
 
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
         """Encode the answer."""
-        return orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY)
+        options = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_PASSTHROUGH_DATACLASS
+        return orjson.dumps(content, _plain, options)
+
+
+def _plain(one: Any) -> dict[str, Any]:
+    """A record of the library as JSON has it."""
+    if hasattr(one, "to_dict"):
+        plain: dict[str, Any] = one.to_dict()
+        return plain
+    return {field.name: getattr(one, field.name) for field in fields(one)}
+
+
+def answer_of(kind: type, *without: str, sparse: bool = False, **types: Any) -> Any:
+    """The model of an answer: a record of the library, as its fields declare it.
+
+    Args:
+        kind: the record.
+        without: fields that the answer does not have.
+        sparse: whether those with a usual value may be missing.
+        types: of fields that JSON has in another way.
+    """
+    told: dict[str, Any] = {
+        field.name: (hint, ... if field.default is MISSING or not sparse else field.default)
+        for field, hint in zip(fields(kind), type_hints(kind).values(), strict=True)
+        if field.name not in without
+    }
+    named = {name: one if isinstance(one, tuple) else (one, ...) for name, one in types.items()}
+    return create_model(kind.__name__, __doc__=kind.__doc__, **{**told, **named})
 
 
 Work: TypeAlias = Callable[..., Any]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
 from itertools import islice
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from slice_os.corpus import Corpus
+from slice_os.search.around import Turn
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.problems import Problem
 from slice_os.service.asgi.steps import until_stopped
@@ -101,19 +101,10 @@ class DocumentAnswer(BaseModel):
     metadata: Mapping[str, Any]
 
 
-class TurnAnswer(BaseModel):
-    """A turn of a conversation; see `slice_os.search.around.Turn`. Offsets count code points."""
-
-    start: int
-    end: int
-    speaker: str | None
-    start_time: float | None
-
-
 class HighlightsAnswer(DocumentAnswer, HitsAnswer):
     """A document, the hits in it, and its turns if it is a conversation."""
 
-    turns: list[TurnAnswer]
+    turns: list[Turn]
 
 
 @router.get("/documents", response_model=DocumentsAnswer)
@@ -126,8 +117,8 @@ def listed(
 ) -> dict[str, Any]:
     """List the documents of a store by id, some at a time."""
     entries = list(islice(services.stores.get(store).documents(after), limit + 1))
-    shown = list(map(asdict, entries[:limit]))
-    return {"documents": shown, "next": shown[-1]["id"] if len(entries) > limit else None}
+    shown = entries[:limit]
+    return {"documents": shown, "next": shown[-1].id if len(entries) > limit else None}
 
 
 @router.post("/documents", response_model=AddedAnswer)
@@ -154,8 +145,8 @@ def highlights(
     spoken = not {"speaker", "start_time"}.isdisjoint(corpus.fields())
     return {
         **document,
-        "hits": [hit.to_dict() for hit in until_stopped(hits)],
-        "turns": [turn.to_dict() for turn in corpus.turns(doc_id)] if spoken else [],
+        "hits": list(until_stopped(hits)),
+        "turns": corpus.turns(doc_id) if spoken else [],
     }
 
 

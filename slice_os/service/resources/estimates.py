@@ -1,4 +1,4 @@
-"""What topics find and miss: a sample of all passages to label, and what its labels tell."""
+"""Estimates of what topics find and miss, from a labelled sample of all passages."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class EstimateRequest(Body):
 
 
 class EstimateAnswer(HitsAnswer):
-    """What is left to label of a sample, and what its labels tell once nothing is left.
+    """A sample: the hits left to label, and the estimate once nothing is left.
 
     Attributes:
         hits: those without a label, in random order: add labels of their spans.
@@ -64,7 +64,7 @@ def estimate(
     waiting = drawn.waiting(labels)
     found = None if waiting else drawn.estimate(labels)
     return {
-        "hits": [hit.to_dict() for hit in waiting],
+        "hits": waiting,
         "sampled": len(drawn.keys),
         "estimate": found,
         "labels_to_halve": found and found.labels_to_halve,

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, Field
 
 from slice_os.corpus import Corpus
-from slice_os.hits.hit import Hit
+from slice_os.hits.hit import Context, Hit
 from slice_os.query.filters import parse_where
 from slice_os.query.options import HitOptions, MineOptions
 from slice_os.search.listing import Search, search_phrases
@@ -22,19 +22,15 @@ from slice_os.service.resources.bodies import (
     StoreName,
     Text,
     Unit,
+    answer_of,
     with_options,
 )
 from slice_os.service.services import Services
 from slice_os.service.settings import MOST_PHRASES
-from slice_os.tables.table import type_hints
 from slice_os.topics.run import mine_topics, search_topics
 from slice_os.topics.topic import Topic
 
-# The JSON of a hit, as `Hit.to_dict` gives it, with the types that the library declares.
-_FIELDS: dict[str, Any] = {
-    "passage" if name == "context" else name: (hint, ...) for name, hint in type_hints(Hit).items()
-}
-HitAnswer = create_model("Hit", __doc__="A span that paraphrases an origin phrase.", **_FIELDS)
+HitAnswer = answer_of(Hit, "context", passage=Context)
 
 
 class HitsAnswer(BaseModel):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -12,12 +12,12 @@ from starlette.responses import Response
 from slice_os.hits.hit import Context
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.problems import Problem
-from slice_os.service.resources.bodies import WHOLE, AnyText, Body, Many, pooled
+from slice_os.service.resources.bodies import WHOLE, AnyText, Body, Many, answer_of, pooled
 from slice_os.service.resources.topics import Filled, Name
 from slice_os.service.services import Services, Shared
 from slice_os.service.settings import LONGEST_PHRASE
 from slice_os.topics.agreement import Agreement, agreement, disputes
-from slice_os.topics.labels import Answer, Origin, label_of
+from slice_os.topics.labels import Label, LabelEntry, Origin, label_of
 from slice_os.topics.reviewing import origin_of, requirements
 
 router = APIRouter(tags=["labels"], route_class=JsonRoute)
@@ -105,38 +105,9 @@ class Added(BaseModel):
     added: int
 
 
-class LabelAnswer(BaseModel):
-    """The last label of a run of words.
-
-    Attributes:
-        number: of its line in the file of labels; a later answer has a higher one.
-        topic: name of the topic.
-        doc_id: the document; empty if the words come from nowhere.
-        start: first code point in the document.
-        end: one past the last.
-        text: the words.
-        label: whether they are a hit.
-        passage: around them, if it is known.
-        reader: who says so, if it is known.
-        settled: whether it ends a disagreement of readers.
-        date: when it was given, if it is known.
-        origin: what found the hit, if it is known.
-        speaker: who says the words, if it is known.
-    """
-
-    number: int
-    topic: str
-    doc_id: str
-    start: int
-    end: int
-    text: str
-    label: bool
-    passage: Context | None = None
-    reader: str = ""
-    settled: bool = False
-    date: str = ""
-    origin: Origin | None = None
-    speaker: str = ""
+LabelAnswer = answer_of(
+    Label, "right", "context", sparse=True, number=int, label=bool, passage=(Context | None, None)
+)
 
 
 class LabelList(BaseModel):
@@ -147,7 +118,7 @@ class LabelList(BaseModel):
         next: value of ``after`` for the next ones; null if there are no more.
     """
 
-    labels: list[LabelAnswer]
+    labels: list[LabelAnswer]  # type: ignore[valid-type]
     next: int | None
 
 
@@ -158,9 +129,9 @@ class AgreementList(BaseModel):
 
 
 class DisputeList(BaseModel):
-    """What each reader says of the hits on which readers disagree, and that nobody has settled."""
+    """Each reader's answer about the hits on which readers disagree, and that are not settled."""
 
-    hits: list[list[LabelAnswer]]
+    hits: list[list[LabelAnswer]]  # type: ignore[valid-type]
 
 
 @router.get("/labels", response_model=LabelList)
@@ -195,7 +166,7 @@ def labels(
 def agreed(services: Shared, topic: Name | None = None) -> dict[str, Any]:
     """How far readers agree on the hits of a topic, or of each."""
     found = agreement(services.labels.of_all_readers())
-    return {"topics": [asdict(one) for one in found if topic in (None, one.topic)]}
+    return {"topics": [one for one in found if topic in (None, one.topic)]}
 
 
 @router.get("/disputes", response_model=DisputeList)
@@ -238,7 +209,7 @@ def take_back(services: Shared, request: Request, body: LabelledWords) -> Respon
     return Response(status_code=204)
 
 
-def _row(answer: Answer) -> dict[str, Any]:
+def _row(answer: LabelEntry) -> dict[str, Any]:
     return {"number": answer.number, **answer.label.to_row()}
 
 

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from slice_os.errors import InputError
-from slice_os.hits.bands import Finding
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
-from slice_os.service.resources.bodies import WHOLE, Body, Many, StoreName, Text, pooled
+from slice_os.service.resources.bodies import (
+    WHOLE,
+    Body,
+    Many,
+    StoreName,
+    Text,
+    answer_of,
+    pooled,
+)
 from slice_os.service.resources.hits import HitAnswer
 from slice_os.service.resources.mining import MostHits
 from slice_os.service.resources.topics import NewTopic, topic_of
 from slice_os.service.services import Services, Shared
 from slice_os.service.settings import MOST_PHRASES
+from slice_os.topics.match import Lack, Match
 from slice_os.topics.matching import match_topics, sound
 from slice_os.topics.topic import Topic
 
@@ -42,40 +49,8 @@ class MatchRequest(Body):
     limit: MostHits = None
 
 
-class LackAnswer(BaseModel):
-    """A topic that a match was to lack, and does.
-
-    Attributes:
-        topic: its name.
-        finding: ``lacks``, or ``unsure`` if a hit fails for its probability that is not unlikely.
-        nearest: the likeliest hit of it that does not count; null if nothing is near.
-    """
-
-    topic: str
-    finding: Finding
-    nearest: HitAnswer | None
-
-
-class MatchAnswer(BaseModel):
-    """A text that a combined topic describes.
-
-    Attributes:
-        topic: the combined topic.
-        place: the document, or the value of the field, that matches.
-        doc_ids: the documents of the match, those with evidence first.
-        turn: where the turn that matches begins; null if it is not a turn that matches.
-        evidence: the hits by which it matches, by document and position.
-        lacks: what it was to lack.
-        metadata: of its first document.
-    """
-
-    topic: str
-    place: str
-    doc_ids: list[str]
-    turn: int | None
-    evidence: list[HitAnswer]
-    lacks: list[LackAnswer]
-    metadata: Mapping[str, Any]
+_Lack = answer_of(Lack, nearest=HitAnswer | None)
+MatchAnswer = answer_of(Match, evidence=list[HitAnswer], lacks=list[_Lack])  # type: ignore[valid-type]
 
 
 class MatchesAnswer(BaseModel):
@@ -90,7 +65,7 @@ class MatchesAnswer(BaseModel):
     """
 
     total: int
-    matches: list[MatchAnswer]
+    matches: list[MatchAnswer]  # type: ignore[valid-type]
     next: int | None
     problems: list[str]
 
@@ -115,7 +90,7 @@ def match(services: Shared, body: MatchRequest) -> dict[str, Any]:
     end = len(found) if body.limit is None else body.offset + body.limit
     return {
         "total": len(found),
-        "matches": [one.to_dict() for one in found[body.offset : end]],
+        "matches": found[body.offset : end],
         "next": end if end < len(found) else None,
         "problems": problems,
     }

@@ -10,12 +10,11 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from slice_os.hits.bands import Finding
-from slice_os.hits.document_hits import findings, with_sections, write_matrix
+from slice_os.hits.document_hits import DocumentHits, findings, with_sections, write_matrix
 from slice_os.search.listing import WITHOUT
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
-from slice_os.service.resources.bodies import Filters, pooled
+from slice_os.service.resources.bodies import Filters, answer_of, pooled
 from slice_os.service.resources.hits import HitAnswer, TopicHighlights, searched
 from slice_os.service.resources.mining import MEDIA_TYPES, MostHits
 from slice_os.service.services import Shared
@@ -39,22 +38,7 @@ class MatrixRequest(TopicHighlights):
     limit: MostHits = None
 
 
-class CellAnswer(BaseModel):
-    """What is found of a topic in a document; see `slice_os.hits.document_hits.DocumentHits`.
-
-    Attributes:
-        doc_id: the document.
-        topic: its name.
-        finding: by the probability of the nearest hit, and whether a hit counts.
-        hits: number of hits that count.
-        nearest: the likeliest hit, or what comes nearest to one; missing if nothing does.
-    """
-
-    doc_id: str
-    topic: str
-    finding: Finding
-    hits: int
-    nearest: HitAnswer | None = None
+CellAnswer = answer_of(DocumentHits, sparse=True, nearest=(HitAnswer | None, None))
 
 
 class FindingsAnswer(BaseModel):
@@ -78,7 +62,7 @@ class MatrixAnswer(BaseModel):
 
     documents: int
     findings: list[FindingsAnswer]
-    cells: list[CellAnswer]
+    cells: list[CellAnswer]  # type: ignore[valid-type]
 
 
 @router.post(
@@ -107,5 +91,5 @@ def matrix(services: Shared, body: MatrixRequest, wanted: Format = "json") -> An
     return {
         "documents": len(doc_ids),
         "findings": [{"topic": topic, **own} for topic, own in findings(cells).items()],
-        "cells": [cell.to_dict() for cell in given],
+        "cells": given,
     }

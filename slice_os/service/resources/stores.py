@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
@@ -113,7 +112,7 @@ def all_values(services: Shared, name: str, limit: MostValues = 100) -> dict[str
 def values(services: Shared, name: str, field: str, limit: MostValues = 100) -> dict[str, Any]:
     """The most frequent values of a metadata field, each with its number of documents."""
     found = services.stores.get(name).field_values(field, limit)
-    return {"values": list(map(asdict, found))}
+    return {"values": found}
 
 
 def _entry(name: str, corpus: Corpus) -> dict[str, Any]:

@@ -18,9 +18,10 @@ from slice_os.service.resources.bodies import (
     Filters,
     JsonAnswer,
     StoreName,
+    answer_of,
     pooled,
 )
-from slice_os.service.resources.hits import HitAnswer, HitsAnswer
+from slice_os.service.resources.hits import HitAnswer
 from slice_os.service.resources.topics import (
     IfMatch,
     TopicAnswer,
@@ -33,37 +34,23 @@ from slice_os.topics.changes import Changes, difference
 from slice_os.topics.checks import run_examples
 from slice_os.topics.labels import of_topic
 from slice_os.topics.learning import learn
+from slice_os.topics.match import Case, Suggestion
 from slice_os.topics.near_misses import suggest
 from slice_os.topics.topic import Learned
 
 router = APIRouter(tags=["topics"], route_class=JsonRoute)
 
 _SHOWN_HITS = 5
-
-
-class Case(BaseModel):
-    """An example of a topic, and its result.
-
-    Attributes:
-        text: the example.
-        expected: whether it should match.
-        passed: whether the result is as expected.
-        hit: the nearest one, however far.
-        why: one line about it.
-    """
-
-    text: str
-    expected: bool
-    passed: bool
-    hit: HitAnswer | None
-    why: str
+_Changes = answer_of(
+    Changes, "kept", before=int, after=int, gained=list[HitAnswer], lost=list[HitAnswer]
+)
 
 
 class CasesAnswer(BaseModel):
     """The results of all examples of a topic; `passed` if all are as expected."""
 
     passed: bool
-    cases: list[Case]
+    cases: list[answer_of(Case, hit=HitAnswer | None)]  # type: ignore[valid-type]
 
 
 class SuggestRequest(Body):
@@ -82,40 +69,10 @@ class SuggestRequest(Body):
     where: Filters = None
 
 
-class SuggestionAnswer(HitsAnswer):
-    """Near misses that say much the same: a candidate phrase or counter-phrase.
-
-    The text represents them best; the phrase is the topic's nearest. Of the nearest of them are the
-    cosine and the hits.
-    """
-
-    text: str
-    spans: int
-    documents: int
-    phrase: str
-    cosine: float
-
-
 class SuggestAnswer(BaseModel):
     """Candidate phrases and counter-phrases of a topic, the most frequent first."""
 
-    suggestions: list[SuggestionAnswer]
-
-
-class ChangesAnswer(BaseModel):
-    """What learning changed in a store.
-
-    Attributes:
-        before: number of hits before.
-        after: number of hits now.
-        gained: some of the hits that the topic has now, and had not before.
-        lost: some of those that it had.
-    """
-
-    before: int
-    after: int
-    gained: list[HitAnswer]
-    lost: list[HitAnswer]
+    suggestions: list[answer_of(Suggestion, hits=list[HitAnswer])]  # type: ignore[valid-type]
 
 
 class LearnAnswer(TopicAnswer):
@@ -125,7 +82,7 @@ class LearnAnswer(TopicAnswer):
         changes: what that changes; null if several stores are served and none is named.
     """
 
-    changes: ChangesAnswer | None
+    changes: _Changes | None  # type: ignore[valid-type]
 
 
 class LearnRequest(Body):
@@ -149,18 +106,9 @@ def try_examples(services: Shared, name: TopicName, store: str | None = None) ->
         topics = [topic]
     else:
         topics = [topic, *(services.topics.get(one).topic for one in topic.combination.topics)]
-    cases = [
-        {
-            "text": outcome.example,
-            "expected": outcome.wanted,
-            "passed": outcome.right,
-            "hit": outcome.nearest and outcome.nearest.to_dict(),
-            "why": outcome.why(),
-        }
-        for outcome in run_examples(topics, _encoder(services, store))
-        if outcome.topic == name
-    ]
-    return {"passed": all(case["passed"] for case in cases), "cases": cases}
+    outcomes = run_examples(topics, _encoder(services, store))
+    cases = [outcome.case() for outcome in outcomes if outcome.topic == name]
+    return {"passed": all(case.passed for case in cases), "cases": cases}
 
 
 @router.post("/topics/{name}/suggest", response_model=SuggestAnswer)
@@ -180,19 +128,10 @@ def near_misses(
         where=wanted.where,
         labels=services.current_labels(),
     )
-    return {
-        "suggestions": [
-            {
-                "text": each.text,
-                "spans": each.spans,
-                "documents": each.documents,
-                "phrase": each.phrase,
-                "cosine": round(each.cosine, 6),
-                "hits": [hit.to_dict() for hit in each.hits[:_SHOWN_HITS]],
-            }
-            for each in found
-        ]
-    }
+    shown = [
+        replace(each, cosine=round(each.cosine, 6), hits=each.hits[:_SHOWN_HITS]) for each in found
+    ]
+    return {"suggestions": shown}
 
 
 @router.post("/topics/{name}/learn", response_model=LearnAnswer)
@@ -229,8 +168,7 @@ async def learn_topic(
 def _shown(changes: Changes) -> dict[str, Any]:
     """The numbers of hits of two versions of a topic, and some that only one has."""
     some = {"gained": changes.gained[:_SHOWN_HITS], "lost": changes.lost[:_SHOWN_HITS]}
-    told = {kind: [hit.to_dict() for hit in hits] for kind, hits in some.items()}
-    return {"before": changes.before, "after": changes.after, **told}
+    return {"before": changes.before, "after": changes.after, **some}
 
 
 def _encoder(services: Services, store: str | None) -> SpanEncoder:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, create_model
 from starlette.responses import Response
 
 from slice_os.errors import InputError
+from slice_os.records import type_hints
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.resources.bodies import (
     WHOLE,
@@ -26,12 +27,11 @@ from slice_os.service.resources.bodies import (
 )
 from slice_os.service.services import Shared
 from slice_os.service.settings import LONGEST_PHRASE
-from slice_os.tables.table import type_hints
 from slice_os.topics.combination import MOST_PARTS, Part
 from slice_os.topics.folder import StoredTopic
 from slice_os.topics.journal import rename_topic
-from slice_os.topics.table import MOST_TEXTS, NAME, read_table, topic_table
-from slice_os.topics.topic import Learned, Topic
+from slice_os.topics.table import NAME, read_table, topic_table
+from slice_os.topics.topic import MOST_TEXTS, Learned, Topic
 
 router = APIRouter(tags=["topics"], route_class=JsonRoute)
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from slice_os.training.objectives.contextual import Contextual, Senses
 from slice_os.training.objectives.distillation import SpanDistillation
-from slice_os.training.objectives.graded import GradedSpans
 from slice_os.training.objectives.objective import Objective
-from slice_os.training.objectives.slice_loss import InBatchLoss, SliceLoss
+from slice_os.training.objectives.slice_loss import GradedSpans, InBatchLoss, SliceLoss
 
 OBJECTIVES: dict[str, type[Objective]] = {
     "slice": SliceLoss,

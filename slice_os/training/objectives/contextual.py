@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, ClassVar
 
+from slice_os.records import Natural, Positive
 from slice_os.text.words import touched_words
 from slice_os.training.backend import torch
 from slice_os.training.objectives.objective import cosent, own_first
 from slice_os.training.record_types import Passage, Sense, Substitution
-from slice_os.training.settings import Natural, Positive, Settings
 from slice_os.training.span_tensors import span_vectors, text_vectors
 from slice_os.training.teachers import Teacher
 from slice_os.training.training_encoder import Student
 
 
 @dataclass(frozen=True, slots=True)
-class Contextual(Settings):
+class Contextual:
     """A word in its sentence is nearer to right substitutes there than to wrong ones.
 
     Each record gives three sentences: the original, one with a right substitute and one with a
@@ -44,7 +44,7 @@ class Contextual(Settings):
 
 
 @dataclass(frozen=True, slots=True)
-class Senses(Settings):
+class Senses:
     """A word in its sentence is nearest to the definition that it has there.
 
     The candidates are its own definition, some of its other senses, and the definitions of all

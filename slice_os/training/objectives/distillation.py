@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, ClassVar
 
+from slice_os.records import Count, Natural, NotNegative, at_least
 from slice_os.text.words import touched_words
 from slice_os.training.record_types import Pair, Passage
-from slice_os.training.settings import Count, Natural, NotNegative, Settings, at_least
 from slice_os.training.span_tensors import phrase, sample_span, span_vectors, text_vectors
 from slice_os.training.teachers import Teacher
 from slice_os.training.training_encoder import Student
 
 
 @dataclass(frozen=True, slots=True)
-class SpanDistillation(Settings):
+class SpanDistillation:
     """The mean of a span's token vectors in context ← a frozen teacher's vector of the span alone.
 
     Three terms: 1 - cos to the teacher's vector; the mean squared difference between the
@@ -41,7 +41,6 @@ class SpanDistillation(Settings):
     records: ClassVar[tuple[type, ...]] = (Passage, Pair)
 
     def __post_init__(self) -> None:
-        Settings.__post_init__(self)
         at_least(self.min_words).check("max_words", self.max_words)
 
     def __call__(

@@ -162,7 +162,7 @@ def _reading(
 
 
 def _clause_start(text: str, start: int) -> tuple[int, bool]:
-    """Where the clause of a span begins, at most some words before it; and whether it does."""
+    """Return the start of the clause, within a few words, and whether one was found."""
     borders = [found.end() for found in _BORDER.finditer(text, 0, start)]
     border = borders[-1] if borders else 0
     words = [found.start() for found in re.finditer(r"\S+", text[:start])]

@@ -109,8 +109,9 @@ def _spelled(typed: Condition, condition: Condition, location: str, ask: Ask) ->
         return typed
     narrowed: list[list[Body]] = [[]]
     if typed.by_text:
+        # In any case, the empty text matches nothing.
         in_any_case = [
-            {"term": {path(typed): {"value": text, "case_insensitive": True}}}
+            {"term": {path(typed): {"value": text, "case_insensitive": bool(text)}}}
             for text in typed.spellings
         ]
         narrowed = [[{"bool": {"should": some}}] for some in pieces(in_any_case, MOST_SPELLINGS)]

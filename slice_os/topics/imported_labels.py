@@ -19,7 +19,8 @@ from slice_os.errors import InputError
 from slice_os.hits.exchange.documents import Given, TextOf
 from slice_os.hits.hit import Context
 from slice_os.hits.labelled import TABLES, labelled_rows
-from slice_os.tables.table import decoded, json_object
+from slice_os.records import decode, record
+from slice_os.tables.table import json_object
 from slice_os.text.documents import Extent
 from slice_os.text.sentences import sentence_ends
 from slice_os.topics.labels import Label, label_of, read_answers
@@ -152,16 +153,15 @@ def _of_prodigy(raw: dict[str, Any]) -> list[Task]:
 
 def _span(raw: dict[str, Any], topic: str) -> Span:
     place = {"start": raw["start"], "end": raw["end"]}
-    span: Span = decoded(Span, {**place, "topic": topic, "text": raw.get("text")})
-    return span
+    return record(Span, {**place, "topic": topic, "text": raw.get("text")})
 
 
 def _task(
     raw: dict[str, Any], doc_id: Any, spans: list[Span], right: bool, reader: Any, date: Any
 ) -> Task:
-    given = decoded(tuple[Given, ...], raw.get("hits") or [])
-    doc_id, text, reader, date = (decoded(str, one) for one in (doc_id, raw["text"], reader, date))
-    return Task(doc_id, text, tuple(spans), given, right, reader, date)
+    told = {"doc_id": doc_id, "text": raw["text"], "reader": reader, "date": date}
+    given = decode(tuple[Given, ...], raw.get("hits") or [], "hits")
+    return record(Task, told, spans=tuple(spans), given=given, right=right)
 
 
 def _checked(label: Label, text_of: TextOf) -> Label:
