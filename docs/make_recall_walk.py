@@ -131,8 +131,8 @@ def walk(page: Page, address: str, said: dict[str, list[str]]) -> None:
 
     page.goto(f"{address}/#topics")
     card.get_by_role("button", name="without").click()
-    expect(page.locator("#matches-title")).to_contain_text(f"without {NAME}")
-    page.locator("#matches article").first.wait_for()
+    expect(page.locator("#matrix-title")).to_contain_text(f"without {NAME}")
+    page.locator("#matrix-cells td").first.wait_for()
     save(page, "6-without")
 
     page.goto(f"{address}/#topics")

@@ -60,6 +60,7 @@ from slice_os.stores.protocol import (
 )
 from slice_os.stores.registry import Location, create_store, find_backend, open_store, store_exists
 from slice_os.text.documents import Document, Metadata, checked_documents
+from slice_os.text.numbered import Sections
 from slice_os.threads import one_blas_thread
 from slice_os.verifier.claims import Verifier
 
@@ -104,6 +105,10 @@ class Corpus:
     ) -> None:
         if max_pieces is not None and not 8 <= max_pieces <= 1024:
             raise InputError(f"passages hold 8 to 1,024 word pieces, not {max_pieces}")
+        if not isinstance(store, (str, Path)) and not hasattr(store, "scan"):
+            raise InputError(f"store {store!r}: give a folder, an address, or an open store")
+        if isinstance(store, str):
+            find_backend(store)  # refuses what is no address
         self._index = index
         self._source = store
         self._encoder = encoder
@@ -233,6 +238,18 @@ class Corpus:
             return self.text(doc_id), self.units(doc_id)
 
         return surrounded(hits, lambda hit: place(hit.doc_id), before, after)
+
+    def with_sections(self, hits: Iterable[Hit]) -> Iterator[Hit]:
+        """Hits with the nearest numbered heading before them, if any, as metadata ``section``."""
+
+        @lru_cache(maxsize=64)
+        def sections(doc_id: str) -> Sections:
+            return Sections(self.text(doc_id))
+
+        for hit in hits:
+            found = sections(hit.doc_id).before(hit.start)
+            named = {**hit.metadata, "section": found} if found else hit.metadata
+            yield replace(hit, metadata=named)
 
     def refinement(self, verify: bool | None = None) -> Refinement:
         """The steps that verify hits of this store; see `HitOptions` for ``verify``."""

@@ -11,7 +11,17 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache, partial
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from slice_os.errors import InputError, nearest_name
 
@@ -146,6 +156,10 @@ def decode(kind: Any, value: Any, name: str) -> Any:
             return None
         kinds = [one for one in parts if one is not NoneType]
         return decode(next((one for one in kinds if type(value) is one), kinds[0]), value, name)
+    if origin is Literal:
+        if value not in parts:
+            raise InputError(f"{name} is {value!r:.50}; give {', '.join(map(str, parts))}")
+        return value
     if origin is tuple:
         if not isinstance(value, (list, tuple)):
             raise InputError(f"{name} is {value!r:.50}; give a list")

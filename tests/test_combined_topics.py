@@ -21,7 +21,7 @@ from slice_os.search.around import Turn
 from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.protocol import Store
 from slice_os.text.documents import Extent, Metadata, Segment
-from slice_os.topics import Topic, match_topics, read_topics
+from slice_os.topics import Match, Topic, match_topics, read_topics
 from slice_os.topics.checks import lint, run_examples
 from slice_os.topics.combination import Combination, Length, Part
 from slice_os.topics.files import parse_topic
@@ -96,6 +96,20 @@ def test_what_a_document_has_and_lacks(calls: Corpus) -> None:
 def test_documents_without_any_hit(calls: Corpus) -> None:
     silent = Topic("silent", combination=Combination(none=(Part("cancel"),)))
     assert [match.doc_id for match in match_topics(calls, [CANCEL, silent])] == ["other"]
+
+
+def test_what_most_surely_lacks_it_comes_first(calls: Corpus) -> None:
+    cancel = replace(CANCEL, threshold=None, min_probability=0.9999)
+    silent = Topic("silent", combination=Combination(none=(Part("cancel"),)))
+    found = list(match_topics(calls, [cancel, silent]))
+    assert {match.doc_id for match in found} == {"kept", "lost", "other"}
+    assert found[0].doc_id == "other"
+    assert [match.lacks[0].finding for match in found] == ["lacks", "unsure", "unsure"]
+    likely = [near.probability or 0.0 for match in found[1:] if (near := match.lacks[0].nearest)]
+    assert likely == sorted(likely)
+    assert [Match.from_dict(match.to_dict()).lacks[0].finding for match in found] == [
+        match.lacks[0].finding for match in found
+    ]
 
 
 class Scattered:
@@ -296,12 +310,14 @@ def test_on_the_command_line(
     assert not run(*state)
     (tmp_path / "gone.toml").write_text('all = ["greeting"]')
     (tmp_path / "broken.toml").write_text("all = [")
+    (tmp_path / "bots.toml").write_text('all = [{ topic = "cancel", speaker = "robot" }]')
     with pytest.raises(SystemExit) as ended:
         main(["match", str(tmp_path), "--store", store])
     assert ended.value.code == 1
     shown = capfd.readouterr()
     assert orjson.loads(shown.out) == row
-    broken, gone = shown.err.splitlines()
+    broken, gone, bots = shown.err.splitlines()
+    assert bots.startswith("slice-os: topic 'bots': speaker 'robot' says nothing in this store")
     assert "broken.toml: not valid TOML" in broken
     assert "'greeting' is not among these topics" in gone
 

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import orjson
@@ -21,6 +22,7 @@ from slice_os import (
     InputError,
     LocalStore,
     Segment,
+    SliceError,
     SpanEncoder,
     StoreError,
     scan,
@@ -145,6 +147,27 @@ class TestWrongUse:
         for read in (corpus.text, corpus.metadata):
             with pytest.raises(InputError, match="no document 'nothing'"):
                 read("nothing")
+
+
+@pytest.mark.parametrize("phrases", [None, 3, ["a", None]])
+def test_what_are_no_phrases(corpus: Corpus, phrases: Any) -> None:
+    for found in (corpus.search, corpus.mine):
+        with pytest.raises(InputError, match="give a string, or a list of strings"):
+            found(phrases)
+
+
+@pytest.mark.parametrize(
+    ("store", "told"),
+    [
+        (3, "store 3: give a folder, an address, or an open store"),
+        (None, "store None: give a folder, an address, or an open store"),
+        ("http:/x/y", "an address begins with http://"),
+        ("https:x/y", "an address begins with https://"),
+    ],
+)
+def test_what_is_no_store(store: Any, told: str) -> None:
+    with pytest.raises(SliceError, match=told):
+        Corpus(store)
 
 
 def test_a_corpus_without_a_store_yet_has_no_documents(tmp_path: Path) -> None:

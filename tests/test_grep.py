@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,10 +12,17 @@ import pytest
 
 from slice_os import Corpus, Document, InputError, Segment, SpanEncoder
 from slice_os.arrays import IntArray
+from slice_os.hits.bands import PROBABLE_FROM, UNSURE_FROM
+from slice_os.hits.document_hits import DocumentHits
 from slice_os.hits.hit import Context, Hit
 from slice_os.search.around import units_in, with_around
-from slice_os.search.run import make_query, nearest_span
+from slice_os.search.run import make_query, nearest_spans
 from slice_os.stores.local.terms import terms
+from slice_os.tables.spreadsheets import read_csv, read_xlsx
+from slice_os.text.numbered import Sections
+from slice_os.topics import Topic
+from slice_os.topics.labels import Label
+from slice_os.topics.run import search_topics
 
 from .command_line import Run
 
@@ -74,18 +81,136 @@ def test_documents_with_without_and_how_many(run: Run, store: str) -> None:
     status, counted, _ = run(*mine, "-c", "--text")
     assert (status, counted) == (0, "call:2\nempty:0\nnear:0\nnote:1\nweather:0\n")
     assert run(*mine, "-c", "-m", "1").rows()[0] == {"doc_id": "call", "hits": 1}
-    _, listed, _ = run(*mine, "-L")
-    empty, near, weather = map(orjson.loads, listed.splitlines())
-    assert empty == {"doc_id": "empty"}
-    assert [near["doc_id"], weather["doc_id"]] == ["near", "weather"]
-    for row, document in zip((near, weather), OTHERS, strict=False):
+
+
+def test_who_lacks_it_is_a_ranking(run: Run, store: str) -> None:
+    mine = ("mine", *CANCEL, "--store", store)
+    _, listed, counted = run(*mine, "-L")
+    rows = [orjson.loads(line) for line in listed.splitlines()]
+    assert [row["doc_id"] for row in rows][:3] == ["empty", "weather", "near"]
+    assert [row["finding"] for row in rows] == ["lacks", "lacks", "lacks", "has", "has"]
+    assert [row["hits"] for row in rows] == [0, 0, 0, *(row["hits"] for row in rows[3:])]
+    assert rows[0] == {"doc_id": "empty", "finding": "lacks", "hits": 0}
+    likely = [row["nearest"]["probability"] for row in rows[1:]]
+    assert likely[:2] == sorted(likely[:2])
+    assert (max(likely[:2]) < UNSURE_FROM, min(likely[2:]) >= PROBABLE_FROM) == (True, True)
+    texts = {one.id: one.text for one in (CALL, NOTE, *OTHERS)}
+    for row in rows[1:]:
         span = row["nearest"]
-        assert document.text[span["start"] : span["end"]] == span["text"]
-        assert span["probability"] < 0.15
-    assert near["nearest"]["cosine"] > weather["nearest"]["cosine"]
+        assert texts[row["doc_id"]][span["start"] : span["end"]] == span["text"]
+    assert counted == "3 lack it (below 0.15), 0 unsure, 2 have it (0.65 or more)\n"
     _, told, _ = run(*mine, "-L", "--text", "--filter", "kind=chat")
-    assert [line.split("  ")[0] for line in told.splitlines()] == ["near", "weather"]
+    assert [line.split("  ")[2] for line in told.splitlines()] == ["weather", "near"]
     assert "ten euros a month” (0-39, cosine 0.6" in told
+    _, told, _ = run(*mine, "-L", "--text", "--min-probability", "0.9999")
+    assert [line.split("  ")[0].strip() for line in told.splitlines()[3:]] == ["unsure"] * 2
+
+
+def test_a_rejected_hit_is_none_and_an_accepted_one_is_sure(
+    encoder: SpanEncoder, tmp_path: Path
+) -> None:
+    topic = Topic("cancel", (CANCEL[1],), min_probability=0.9999)
+    with Corpus(tmp_path / "store", encoder) as corpus:
+        corpus.add([CALL, NOTE, *OTHERS])
+
+        def listed(labels: Sequence[Label]) -> dict[str, DocumentHits]:
+            found = search_topics(corpus, [topic], None, labels)
+            return {one.doc_id: one for one in found.documents(corpus, "without")}
+
+        before = listed(())
+        labels = [
+            Label("cancel", hit.text, row.doc_id == "note", row.doc_id, hit.start, hit.end)
+            for row in before.values()
+            if row.finding == "unsure" and (hit := row.nearest)
+        ]
+        after = listed(labels)
+    assert {label.doc_id for label in labels} == {"call", "note"}
+    assert after["note"].finding == "has"
+    call, former = after["call"].nearest, before["call"].nearest
+    assert call
+    assert former
+    assert (call.label, call.start != former.start) == (None, True)
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_documents_and_topics_make_a_table(run: Run, store: str, ending: str) -> None:
+    Path("cancel.toml").write_text('phrases = ["I want to cancel my subscription"]\n')
+    Path("sun.toml").write_text('phrases = ["it is a lovely day"]\nthreshold = 0.99\n')
+    mine = ("mine", "--topics", "cancel.toml", "--topics", "sun.toml", "--store", store, "-L")
+    status, out, error = run(*mine, "-o", f"who.{ending}")
+    assert (status, out) == (0, "")
+    assert [line.split(":")[0] for line in error.splitlines()] == ["cancel", "sun"]
+    read = read_csv if ending == "csv" else read_xlsx
+    rows = [row for _, row in read(Path(f"who.{ending}"))]
+    assert [*rows[-1]][:3] == ["doc_id", "cancel", "sun"]
+    cells = {(cell["doc_id"], cell["topic"]): cell for cell in run(*mine).rows()}
+    assert len(cells) == 2 * len(rows) == 10
+    for row in rows:
+        for topic in ("cancel", "sun"):
+            cell = cells[row["doc_id"], topic]
+            assert row[topic] == cell["finding"]
+            if "nearest" in cell:
+                near = cell["nearest"]
+                assert row[f"{topic} text"] == near["text"]
+                assert float(row[f"{topic} probability"]) == pytest.approx(near["probability"])
+    told = run(*mine, "-o", "who.parquet")
+    assert (told[0], "files ending in .csv, .xlsx" in told[2]) == (2, True)
+
+
+CONTRACT = """AGREEMENT
+
+1. Term
+This agreement runs for 2.5 years. 12 Main Street is the seat.
+2. Fees. 2.1 Client pays within 30 days. 2.2. I want to cancel my subscription.
+
+ARTICLE IV
+Limitation of Liability. Nobody is liable.
+12.3 Limitation of Liability. I would like to cancel my subscription.
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "section"),
+    [
+        ("AGREEMENT", None),
+        ("This agreement runs", "1 Term"),
+        ("12 Main", "1 Term"),
+        ("Client pays", "2.1"),
+        ("I want to cancel", "2.2"),
+        ("Nobody is", "ARTICLE IV Limitation of Liability"),
+        ("I would like", "12.3 Limitation of Liability"),
+    ],
+)
+def test_the_nearest_numbered_heading(words: str, section: str | None) -> None:
+    assert Sections(CONTRACT).before(CONTRACT.index(words)) == section
+
+
+def test_hits_have_the_numbers_of_their_clauses(
+    run: Run, encoder: SpanEncoder, tmp_path: Path
+) -> None:
+    with Corpus("s", encoder) as corpus:
+        corpus.add([Document("contract", CONTRACT), NOTE])
+    mine = ("mine", *CANCEL, "--store", "s", "--sections")
+    found = {
+        (row["doc_id"], row["metadata"].get("section")) for row in run(*mine, "-m", "9").rows()
+    }
+    assert found == {
+        ("contract", "2.2"),
+        ("contract", "12.3 Limitation of Liability"),
+        ("note", None),
+    }
+    run(*mine, "-L", "-o", "who.csv")
+    (row,) = (row for _, row in read_csv(Path("who.csv")) if row["doc_id"] == "contract")
+    assert row["section"] in ("2.2", "12.3 Limitation of Liability")
+
+
+def test_scanning_ranks_files_too(run: Run) -> None:
+    for name, text in (("a", NOTE.text), ("b", OTHERS[0].text), ("c", "Dogs bark.")):
+        Path(f"{name}.txt").write_text(text)
+    _, out, error = run("scan", "a.txt", "b.txt", "c.txt", *CANCEL, "-L", "--text")
+    assert [line.split()[0] for line in out.splitlines()] == ["lacks", "lacks", "has"]
+    assert "  c.txt" in out.splitlines()[0]
+    assert error.startswith("2 lack it")
 
 
 def test_python_lists_what_the_command_lists(run: Run, store: str) -> None:
@@ -111,9 +236,6 @@ def test_topics_have_the_same_habits(run: Run, store: str) -> None:
     Path("sun.toml").write_text('phrases = ["it is a lovely day"]\nthreshold = 0.99\n')
     mine = ("mine", "--topics", "cancel.toml", "--topics", "sun.toml", "--store", store)
     assert run(*mine, "-l", "--text") == (0, "call\nnote\n", "")
-    listed = {row["doc_id"]: row.get("nearest") for row in run(*mine, "-L").rows()}
-    assert list(listed) == ["empty", "near", "weather"]
-    assert [near and near["topic"] for near in listed.values()] == [None, "cancel", "sun"]
     assert run(*mine, "-m", "1", "--counts", "topic", "--text")[1].split()[:2] == ["2", "hits"]
     status, _, error = run(*mine, "-m", "1", "--new")
     assert (status, error) == (
@@ -177,9 +299,9 @@ def test_one_document_needs_no_terms_of_all(store: str, monkeypatch: pytest.Monk
     monkeypatch.setattr("slice_os.stores.local.snapshot.occurrences", noted)
     with Corpus(store) as corpus:
         assert len(corpus.units("call")) == len(corpus.turns("call")) == len(SAID)
-        near = nearest_span(corpus.store, make_query(corpus.encoder, CANCEL[1]), "near")
-        assert near
-        assert (near.doc_id, near.phrase) == ("near", CANCEL[1])
+        query = make_query(corpus.encoder, CANCEL[1])
+        near = nearest_spans(corpus.store, query, ["near", "empty"], {"all": [0]})
+        assert {doc_id: own["all"].phrase for doc_id, own in near.items()} == {"near": CANCEL[1]}
         assert not counted
         corpus.mine(CANCEL[1])
         assert "subscription" in counted
@@ -208,7 +330,10 @@ def test_the_exit_status_is_that_of_grep(run: Run, store: str) -> None:
     assert error.startswith("slice-os: a.jsonl:2: not valid JSON")
     assert run("scan", "a.jsonl", *CANCEL)[0] == 1
     Path("b.txt").write_text("Dogs bark.")
-    assert run("scan", "b.txt", *CANCEL, "-L", "--text") == (1, "b.txt\n", "")
+    assert run("scan", "b.txt", *CANCEL, "-L", "--text")[:2] == (
+        1,
+        "lacks   0.000  b.txt\n",
+    )
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_the_probability_of_english_is_for_english(
         ]
         search = search_phrases(corpus.store, corpus.encoder, phrases, MineOptions())
         assert {hit.doc_id for hit in search.hits()} == {"en", "de"}
-        nearest = search.nearest("es")
+        listed = {one.doc_id: one for one in search.documents(corpus, "without")}
     for hit in found:
         text = next(one.text for one in documents if one.id == hit.doc_id)
         assert text[hit.start : hit.end] == hit.text
@@ -90,6 +90,8 @@ def test_the_probability_of_english_is_for_english(
     # Where no probability can decide, the cosine does.
     mined = [hit for hit in found if hit.doc_id == "de" and hit.cosine >= 0.6]
     assert len({hit.text for hit in mined}) == 1
+    assert [listed[one].finding for one in ("en", "de", "es")] == ["has", "has", "lacks"]
+    nearest = listed["es"].nearest
     assert nearest is not None
     assert (nearest.probability, nearest.cosine < 0.6) == (None, True)
 

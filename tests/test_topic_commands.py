@@ -136,6 +136,14 @@ class TestDates:
         assert [row["day"] for row in days] == ["2026-03-02", "2026-03-06", "2026-04-26"]
         weeks = [(row["week"], row["hits"]) for row in run(*self.COUNT, "week").rows()]
         assert weeks == [("2026-03-02", 2), ("2026-04-20", 1)]
+        months = run(*self.COUNT, "month", "--by", "speaker").rows()
+        assert [(row["month"], row["speaker"], row["documents"]) for row in months] == [
+            ("2026-03", "caller", 2),
+            ("2026-04", "caller", 1),
+        ]
+        head, line = run(*self.COUNT, "month", "--by", "speaker", "--text").out.splitlines()
+        assert head.split() == ["cancel", "2026-03", "2026-04", "change"]
+        assert line.split() == ["caller", "2", "1", "-1"]
         search = ("search", "end my plan", "--store", "s")
         rows = run(*search, "--filter", "date>=2026-03-06", "--filter", "date<2026-04").rows()
         assert [(row["doc_id"], row["metadata"]["date"]) for row in rows] == [
@@ -176,10 +184,34 @@ class TestDates:
         assert run(*self.COUNT, "topic", "--date-field", "at").status == 2
 
 
+def test_an_alert_is_an_exit_status(run: Run, encoder: SpanEncoder) -> None:
+    with Corpus("s", encoder) as corpus:
+        corpus.add(
+            Document(
+                f"{day}-{number}",
+                "Please end my plan." if day == 5 else "Dogs bark in the yard.",
+                {"date": f"2026-03-0{day}"},
+            )
+            for day in range(1, 6)
+            for number in range(8)
+        )
+    alerting = ("mine", "-p", "please end my plan", "--store", "s", "--counts", "day", "--alert")
+    told = run(*alerting)
+    assert (told.status, len(told.rows())) == (3, 1)
+    assert told.err.startswith(
+        "alert: please end my plan: 100.0 of 100 documents in 2026-03-05, usually 0.0 to "
+    )
+    with Corpus("s", encoder) as corpus:
+        corpus.delete([f"5-{number}" for number in range(8)])
+    assert run(*alerting).status == 0
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         [],
+        ["-p", "x", "--counts", "phrase", "--alert"],
+        ["-p", "x", "--by", "kind"],
         ["-p", "x", "--topics", "topics"],
         ["--topics", "topics", "--threshold", "0.5"],
         ["-p", "x", "--counts", "phrase", "-o", "hits.csv"],

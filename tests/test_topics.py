@@ -25,7 +25,7 @@ from slice_os.topics.files import read_topics, with_learned, write_learned
 from slice_os.topics.labels import Label, read_labels
 from slice_os.topics.learning import fit_threshold, learn
 from slice_os.topics.near_misses import suggest
-from slice_os.topics.tallies import tally
+from slice_os.topics.tallies import Tally, alerts, tally
 from slice_os.topics.topic import Requirement
 
 CLINC = Path(__file__).parents[2] / "shared" / "data" / "clinc150" / "data_full.json"
@@ -287,6 +287,28 @@ class TestMining:
         values = [(row.topic, row.place, row.hits) for row in tally(hits, "date")]
         assert values == days
         assert {row.place for row in tally(hits, "speaker")} == {"-"}
+        months = [(row.topic, row.place, row.within) for row in tally(hits, "month", within="date")]
+        assert months == [
+            ("bill", "2026-01", "2026-01-02"),
+            ("cancel", "2026-01", "2026-01-01"),
+            ("cancel", "2026-01", "2026-01-02"),
+        ]
+
+    @pytest.mark.parametrize(
+        ("last", "told"),
+        [
+            (2, []),
+            (3, []),
+            (12, ["go: 12.0 of 100 documents in 2026-01-06, usually 0.0 to 6.4"]),
+        ],
+    )
+    def test_a_rate_that_is_not_usual_is_an_alert(self, last: int, told: list[str]) -> None:
+        days = [f"2026-01-0{number}" for number in range(1, 7)]
+        found = [2, 1, 2, 3, 2, last]
+        rows = [Tally("go", *both, both[1]) for both in zip(days, found, strict=True)]
+        everywhere = {**dict.fromkeys(days, 100), "-": 7}
+        assert list(map(str, alerts(rows, everywhere))) == told
+        assert alerts(rows, dict.fromkeys(days[-4:], 100)) == []
 
     @pytest.mark.parametrize("topics", [[], [CANCEL, CANCEL], [replace(CANCEL, phrases=())]])
     def test_refuses_what_it_cannot_mine(self, calls: Corpus, topics: list[Topic]) -> None:

@@ -117,7 +117,7 @@ def scan(
     from slice_os.ingest.sources import find_sources, skipped_line
     from slice_os.originals.finding import original_at
     from slice_os.search.around import surrounded, units_in
-    from slice_os.search.listing import list_documents
+    from slice_os.search.listing import Seen, list_documents
     from slice_os.search.recording import run_record
     from slice_os.search.refinement import arranged
     from slice_os.search.scan import scan as scan_documents
@@ -161,9 +161,11 @@ def scan(
         sources = find_sources(paths, format_name, follow_links=follow_links)
         as_they_come = replace(options, order=None, collapse=False)
         model = encoder.load()
-        hits = scan_documents(documents(), phrases, as_they_come, encoder=model)
+        seen = Seen()
+        hits = scan_documents(documents(), phrases, as_they_come, encoder=model, below=seen.note)
         if grep.listing:
-            found = list_documents(grep.limited(hits), files, grep.listing)
+            hits = grep.limited(seen.noted(hits))
+            found = list_documents(hits, files, grep.listing, seen)
             grep.show_documents(found, as_json)
         else:
             if grep.around:
@@ -215,6 +217,7 @@ def mine(
     -L tells how near the nearest span of each document is. With -l, -L, -c, -m, -A, -B or -C the
     exit status is as that of grep: 0 if there are hits, 1 if there are none, 2 on an error.
     """
+    from slice_os.hits.document_hits import check_matrix, with_sections
     from slice_os.hits.hit import counting
     from slice_os.originals.finding import find_original
     from slice_os.search.refinement import arranged
@@ -226,7 +229,10 @@ def mine(
     if run.counts and (output or options.order or options.collapse):
         raise click.UsageError("--counts shows no hits; leave out --output, --order and --collapse")
     ordered = {"order": options.order, "collapse": options.collapse}
-    grep.check(output=output, counts=run.counts, new=run.only_new, **ordered)
+    table = output if grep.listing == "without" else None
+    grep.check(
+        output=output if table is None else None, counts=run.counts, new=run.only_new, **ordered
+    )
     cut: Cut = {}
     with (
         grep.statuses(),
@@ -236,8 +242,13 @@ def mine(
         run.check(corpus)
         as_they_come = replace(options, order=None, collapse=False)
         if grep.listing:
+            if table is not None:
+                check_matrix(table)
             found = _search(corpus, phrases, topic_paths, as_they_come, run)
-            grep.show_documents(found.documents(corpus, grep.listing, grep.limited), as_json)
+            listed = found.documents(corpus, grep.listing, grep.limited)
+            if run.sections:
+                listed = with_sections(listed, corpus.with_sections)
+            grep.show_documents(listed, as_json, table)
             return grep.status()
         if topic_paths:
             hits = left(_mined_topics(corpus, topic_paths, options, run))
@@ -248,9 +259,13 @@ def mine(
 
         if grep.around:
             hits = corpus.around(hits, grep.before or 0, grep.after or 0)
+        if run.sections:
+            hits = corpus.with_sections(hits)
         if run.counts:
             named = (replace(hit, topic=hit.group) for hit in grep.limited(counting(hits)))
-            run.show_counts(named, "hits", as_json, "phrase" if phrases else "topic")
+            of = "phrase" if phrases else "topic"
+            if alerted := run.show_counts(named, "hits", as_json, corpus, of):
+                return alerted
         else:
             several = len(phrases) > 1
 

@@ -13,12 +13,20 @@ import click
 from slice_os.cli.options import COUNT, as_one
 from slice_os.cli.render import printable, show
 from slice_os.errors import SliceError
+from slice_os.hits.bands import PROBABLE_FROM, UNSURE_FROM
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from slice_os.hits.document_hits import DocumentHits
     from slice_os.hits.hit import Hit
 
 FOUND, NOTHING, FAILED = range(3)
+_MEANT = {
+    "lacks": f"lack it (below {UNSURE_FROM:.2f})",
+    "unsure": "unsure",
+    "has": f"have it ({PROBABLE_FROM:.2f} or more)",
+}
 
 
 class _FailedError(click.ClickException):
@@ -69,12 +77,26 @@ class Grep:
 
         return first_of_each(hits, self.most, self.counts)
 
-    def show_documents(self, found: Iterable[DocumentHits], as_json: bool | None) -> None:
-        """Print the documents that the options ask for."""
+    def show_documents(
+        self, found: Iterable[DocumentHits], as_json: bool | None, output: Path | None = None
+    ) -> None:
+        """Print the documents that the options ask for, or write what they have to a file.
+
+        How many have and lack what is looked for goes to standard error.
+        """
+        from slice_os.hits.document_hits import findings, write_matrix
+
+        cells = []
         for one in found:
-            counted = "" if one.hits is None else f":{one.hits}"
-            told = f"{printable(one.doc_id)}{counted}{_told(one.nearest)}"
-            show(one.to_dict(), told, as_json)
+            cells += [one] if one.finding else []
+            if output is None:
+                show(one.to_dict(), _told(one), as_json)
+        if output is not None:
+            write_matrix(cells, output)
+        for topic, counts in findings(cells).items():
+            named = f"{printable(topic)}: " if topic else ""
+            told = (f"{number:,} {_MEANT[one]}" for one, number in counts.items())
+            click.echo(f"{named}{', '.join(told)}", err=True)
 
     @contextmanager
     def statuses(self) -> Iterator[None]:
@@ -93,12 +115,21 @@ class Grep:
         return FAILED if failed else FOUND if self.counts else NOTHING
 
 
-def _told(near: Hit | None) -> str:
+def _told(one: DocumentHits) -> str:
+    if one.finding is None:
+        return f"{printable(one.doc_id)}{'' if one.hits is None else f':{one.hits}'}"
+    likely = "    -" if one.probability is None else f"{one.probability:.3f}"
+    named = [f"{one.finding:<6}", likely, one.topic, one.doc_id, _quoted(one.nearest)]
+    return "  ".join(printable(part) for part in named if part)
+
+
+def _quoted(near: Hit | None) -> str:
     if near is None:
         return ""
-    likely = "" if near.probability is None else f", probability {near.probability:.2f}"
-    place = f"{near.start}-{near.end}, cosine {near.cosine:.3f}{likely}"
-    return f"  nearest: “{printable(near.text)}” ({place})"
+    rejected = ", rejected" if near.label is False else ""
+    section = f", {near.metadata['section']}" if "section" in near.metadata else ""
+    place = f"{near.start}-{near.end}{section}, cosine {near.cosine:.3f}{rejected}"
+    return f"“{near.text}” ({place})"
 
 
 def _made(with_hits: bool, without: bool, each: bool, context: int | None, **others: Any) -> Grep:
@@ -121,7 +152,11 @@ grep_options = as_one(
     _made,
     click.option("-l", "--files-with-matches", "with_hits", is_flag=True, help="Documents alone."),
     click.option(
-        "-L", "--files-without-match", "without", is_flag=True, help="Documents without a hit."
+        "-L",
+        "--files-without-match",
+        "without",
+        is_flag=True,
+        help="All documents, from the one that most surely lacks what is looked for.",
     ),
     click.option("-c", "--count", "each", is_flag=True, help="Number of hits of each document."),
     click.option(

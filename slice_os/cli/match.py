@@ -45,9 +45,11 @@ def match(
 
     A combined topic names others that a document must have or lack, in which order, and from
     whom. All of them are mined in one pass. Each match has its evidence; for what it lacks, it
-    has what comes nearest. A file that cannot be used, or names a topic that is not given, is
+    has what comes nearest. What a topic needs, such as times, and the store lacks is told on
+    standard error. A file that cannot be used, or names a topic that is not given, is
     reported on standard error, the others are looked for, and the exit status is 1.
     """
+    from slice_os.topics.checks import unknown
     from slice_os.topics.files import usable_topics
     from slice_os.topics.matching import match_topics, sound
 
@@ -60,11 +62,14 @@ def match(
         return 1
     with encoder.corpus(store, verifier) as corpus, run.left(corpus) as left:
         run.check(corpus)
+        for topic in topics:
+            for told in unknown(topic, corpus):
+                click.echo(f"slice-os: topic {topic.name!r}: {printable(told)}", err=True)
         options = {"exclusive": run.exclusive, "labels": run.work_of(corpus.store).labels()}
         matches = left(match_topics(corpus, topics, where=where, **options))
         if run.counts:
-            run.show_counts(matches, "matches", as_json)
-            return 1 if problems else 0
+            alerted = run.show_counts(matches, "matches", as_json, corpus)
+            return 1 if problems else alerted
         one = None
         for one in matches:
             show(one.to_dict(), _render(one), as_json)
@@ -82,7 +87,8 @@ def _render(found: Match) -> str:
     lines += [f"  {printable(str(hit.topic))}: {_told(hit)}" for hit in found.evidence]
     for lack in found.lacks:
         near = f"nearest: {_told(lack.nearest)}" if lack.nearest else "nothing comes near"
-        lines.append(f"  no {printable(lack.topic)}; {near}")
+        maybe = "perhaps " if lack.finding == "unsure" else ""
+        lines.append(f"  {maybe}no {printable(lack.topic)}; {near}")
     return "\n".join([*lines, ""])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING
 import click
 
 from slice_os.cli.options import as_one, exclusive_option, work_option
-from slice_os.cli.render import printable, show
+from slice_os.cli.render import printable, show, wants_json
 
 if TYPE_CHECKING:
     from slice_os.corpus import Corpus
     from slice_os.stores.protocol import Store
     from slice_os.topics.changes import F
     from slice_os.topics.match import Found
+    from slice_os.topics.tallies import Tally
     from slice_os.topics.work import Work
+
+# The exit status if the rate of a topic is unusual.
+ALERTED = 3
+_PERIODS = 8
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,9 @@ class TopicRun:
     only_new: bool
     work: Path | None
     counts: str | None
+    within: str | None
+    alert: bool
+    sections: bool
     date_field: str | None
 
     def recorded(self) -> dict[str, bool | None]:
@@ -42,10 +50,15 @@ class TopicRun:
 
         if self.counts in PERIODS:
             corpus.days(self.date_field or DATE)
-        elif self.date_field:
-            raise click.UsageError("--date-field: only with --counts day or week")
+        elif self.date_field or self.alert:
+            flag = "--date-field" if self.date_field else "--alert"
+            raise click.UsageError(f"{flag}: only with --counts day, week or month")
         elif self.counts not in (None, "document", *TOTALS):
             corpus.field_values(self.counts, 1)
+        if self.within and not self.counts:
+            raise click.UsageError("--by: only with --counts")
+        if self.within:
+            corpus.field_values(self.within, 1)
 
     def work_of(self, store: Store) -> Work:
         """The folder of topics, labels and seen hits."""
@@ -69,22 +82,56 @@ class TopicRun:
         seen.keep()
 
     def show_counts(
-        self, found: Iterable[Found], noun: str, as_json: bool | None, of: str = "topic"
-    ) -> None:
-        """Print the numbers of what was found of topics, or else, and of its documents."""
-        from slice_os.query.filters import DATE
-        from slice_os.topics.tallies import tally
+        self,
+        found: Iterable[Found],
+        noun: str,
+        as_json: bool | None,
+        corpus: Corpus,
+        of: str = "topic",
+    ) -> int:
+        """Print the numbers of what was found of topics, or else, and of its documents.
 
-        by = self.counts or of
-        rows = tally(found, by, self.date_field or DATE)
+        Returns the exit status that alerts ask for, or 0.
+        """
+        from slice_os.query.filters import DATE
+        from slice_os.topics.tallies import PERIODS, alerts, documents_by, tally
+
+        by, dates = self.counts or of, self.date_field or DATE
+        hits = list(found) if self.alert else found
+        rows = tally(hits, by, dates, self.within)
         if not rows:
             click.echo(f"no {noun}", err=True)
+        if self.within and by in PERIODS and not wants_json(as_json):
+            for line in _side_by_side(rows, documents_by(corpus, by, dates)):
+                click.echo(printable(line))
+            rows = []
         for row in rows:
             where = {by: row.place} if row.place else {}
+            where |= {self.within: row.within} if self.within else {}
             plain = {of: row.topic, **where, noun: row.hits, "documents": row.documents}
-            named = printable("  ".join(filter(None, (row.topic, row.place))))
+            named = printable("  ".join(filter(None, (row.topic, row.place, row.within))))
             text = f"{row.hits:>8,} {noun}  {row.documents:>6,} documents  {named}"
             show(plain, text, as_json)
+        if not self.alert:
+            return 0
+        unusual = alerts(tally(hits, by, dates), documents_by(corpus, by, dates))
+        for one in unusual:
+            click.echo(f"alert: {printable(str(one))}", err=True)
+        return ALERTED if unusual else 0
+
+
+def _side_by_side(rows: Sequence[Tally], everywhere: Iterable[str]) -> Iterator[str]:
+    """The documents of each topic, a line for each value, with the last periods beside it."""
+    periods = sorted({*everywhere, *(row.place for row in rows)} - {"-"})[-_PERIODS:]
+    cells = {(row.topic, row.within, row.place): row.documents for row in rows}
+    widest = max((len(name) for row in rows for name in (row.within, row.topic)), default=0)
+    for topic in dict.fromkeys(row.topic for row in rows):
+        yield "  ".join([f"{topic:<{widest}}", *(f"{one:>10}" for one in periods), "    change"])
+        for value in sorted({row.within for row in rows if row.topic == topic}):
+            own = [cells.get((topic, value, one), 0) for one in periods]
+            change = f"{own[-1] - own[-2]:+,}" if len(own) > 1 else ""
+            line = [f"{value:<{widest}}", *(f"{one:>10,}" for one in own), f"{change:>10}"]
+            yield "  ".join(line)
 
 
 topic_run_options = as_one(
@@ -101,11 +148,28 @@ topic_run_options = as_one(
     click.option(
         "--counts",
         metavar="BY",
-        help="Show counts of hits by topic or phrase, document, day, week, or a metadata field.",
+        help="Show counts of hits by topic or phrase, document, day, week, month, or a metadata "
+        "field.",
+    ),
+    click.option(
+        "--by",
+        "within",
+        metavar="FIELD",
+        help="With --counts: each value of this metadata field by itself; periods side by side.",
+    ),
+    click.option(
+        "--alert",
+        is_flag=True,
+        help="With --counts day, week or month: exit with 3 if a topic's last rate is unusual.",
+    ),
+    click.option(
+        "--sections",
+        is_flag=True,
+        help="Give hits the nearest numbered heading before them, such as 12.3 Liability.",
     ),
     click.option(
         "--date-field",
         metavar="FIELD",
-        help="With --counts day or week: metadata field of the date.  [default: date]",
+        help="With --counts day, week or month: metadata field of the date.  [default: date]",
     ),
 )

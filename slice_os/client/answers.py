@@ -13,6 +13,7 @@ import orjson
 
 from slice_os.client.errors import ServiceError, ServiceUnavailableError, error_of, told_error
 from slice_os.client.records import Estimating, Highlights, Tagged
+from slice_os.hits.document_hits import DocumentHits
 from slice_os.hits.hit import Hit, Hits
 from slice_os.query.options import HitOptions
 from slice_os.records import record
@@ -235,6 +236,11 @@ def matches(found: Any) -> list[Match]:
     return list(map(Match.from_dict, found["matches"]))
 
 
+def matrix(found: Any) -> list[DocumentHits]:
+    """The cells of documents and topics."""
+    return list(map(DocumentHits.from_dict, found["cells"]))
+
+
 def estimating(found: Any) -> Estimating:
     """A sample: the hits left to label, and the estimate from its labels."""
     return Estimating(found["sampled"], hits(found), found["estimate"])
@@ -244,7 +250,7 @@ def tallies(found: Any) -> list[Tally]:
     """The counts of one topic, or of each topic; a rule that cannot be counted is a warning."""
     _warn(found)
     return [
-        Tally(topic["topic"], row["key"], row["hits"], row["documents"])
+        Tally(topic["topic"], row["key"], row["hits"], row["documents"], row["within"])
         for topic in found.get("topics", [found])
         for row in topic["counts"]
     ]

@@ -281,13 +281,14 @@ class AsyncClient:
         store: str | None = None,
         by: str = "day",
         date_field: str = "date",
+        within: str | None = None,
     ) -> list[Tally]:
-        """Number of hits of a topic, by ``day``, ``week`` or ``document``, or by a metadata field.
+        """Number of hits of a topic, by period, ``document`` or a metadata field; see `tally`.
 
         None for all topics, which are counted in one pass over the store.
         """
         path = ("counts",) if name is None else ("topics", name, "counts")
-        params = {"store": store, "by": by, "date_field": date_field}
+        params = {"store": store, "by": by, "date_field": date_field, "within": within}
         return await self._ask("GET", *path, read=answers.tallies, params=params)
 
     async def matches(
@@ -305,6 +306,21 @@ class AsyncClient:
         """
         body = {"topics": topics, "rule": rule, "store": store, "limit": limit}
         return await self._ask("POST", "match", read=answers.matches, body=body)
+
+    async def matrix(
+        self,
+        topics: Sequence[str],
+        *,
+        store: str | None = None,
+        where: Mapping[str, Any] | None = None,
+        limit: int | None = None,
+    ) -> list[DocumentHits]:
+        """What every document has, may have and lacks of some topics, one topic after the other.
+
+        None as a limit is for all documents.
+        """
+        body = {"topics": topics, "store": store, "where": where, "limit": limit}
+        return await self._ask("POST", "matrix", read=answers.matrix, body=body)
 
     async def estimate(
         self, name: str, *, store: str | None = None, size: int = 140, seed: int = 0

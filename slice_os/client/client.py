@@ -126,6 +126,7 @@ class Client:
     learn = _returning(AsyncClient.learn)
     counts = _returning(AsyncClient.counts)
     matches = _returning(AsyncClient.matches)
+    matrix = _returning(AsyncClient.matrix)
     estimate = _returning(AsyncClient.estimate)
     labels = _yielding(AsyncClient.labels)
     agreement = _returning(AsyncClient.agreement)

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 Band: TypeAlias = Literal["probable", "unsure", "unlikely"]
+Finding: TypeAlias = Literal["lacks", "unsure", "has"]
+FINDINGS: tuple[Finding, ...] = ("lacks", "unsure", "has")
 
 # The usual cut, everywhere: hits count from `UNSURE_FROM` on. Of the labelled hits in
 # the first four kinds of benchmarks/natural, .84 of the probable ones are right, .34 of the unsure
@@ -19,6 +21,20 @@ def band_of(probability: float) -> Band:
     if reaches(probability, PROBABLE_FROM):
         return "probable"
     return "unsure" if reaches(probability, UNSURE_FROM) else "unlikely"
+
+
+def finding_of(hits: int, probability: float | None) -> Finding:
+    """What is found of a text by its hits that count, and by the probability of the nearest one.
+
+    It has what is looked for if a hit counts and is probable, and lacks it if no hit counts and
+    what comes nearest is unlikely; without a probability, whether a hit counts decides.
+    """
+    if probability is None:
+        return "has" if hits else "lacks"
+    band = band_of(probability)
+    if band == ("probable" if hits else "unlikely"):
+        return "has" if hits else "lacks"
+    return "unsure"
 
 
 def reaches(probability: float | None, least: float) -> bool:

@@ -1,35 +1,127 @@
-"""A document in a list that stands in place of hits."""
+"""Whether documents have something: their hits, what comes nearest, and both as a table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from slice_os.errors import InputError
+from slice_os.hits.bands import FINDINGS, Finding, finding_of
 from slice_os.hits.hit import Hit
 from slice_os.records import record
+from slice_os.tables.replacing import replacing
+from slice_os.tables.spreadsheets import write_csv, write_xlsx
+from slice_os.tables.table import Column, collected
+
+_WRITERS = {".csv": write_csv, ".xlsx": write_xlsx}
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentHits:
-    """A document in a list.
+    """A document in a list, or a cell of a table of documents and topics.
 
     Attributes:
         hits: number of its hits, if these are counted.
-        nearest: what comes nearest, if it has no hit and this is known.
+        nearest: the likeliest hit, or what comes nearest to one; None if it is not looked for, or
+            the document has no words that may count.
+        topic: that it has or lacks; None for phrases.
+        finding: whether it ``has`` or ``lacks`` it, or that is ``unsure``; None if nobody asked.
     """
 
     doc_id: str
     hits: int | None = None
     nearest: Hit | None = None
+    topic: str | None = None
+    finding: Finding | None = None
+
+    @classmethod
+    def of(cls, doc_id: str, topic: str | None, hits: int, nearest: Hit | None) -> DocumentHits:
+        """The document with what is found of it; people's answer about the nearest hit decides."""
+        if nearest is None or nearest.label is False:
+            found: Finding = "lacks"
+        else:
+            found = "has" if nearest.label else finding_of(hits, nearest.probability)
+        return cls(doc_id, hits, nearest, topic, found)
+
+    @property
+    def probability(self) -> float | None:
+        """That of its nearest hit, to six decimals; 0 if there is none."""
+        known = self.nearest.probability if self.nearest else 0.0
+        return None if known is None else round(known, 6)
 
     def to_dict(self) -> dict[str, Any]:
         """The known fields, as plain JSON types."""
-        counted = {} if self.hits is None else {"hits": self.hits}
-        near = {} if self.nearest is None else {"nearest": self.nearest.to_dict()}
-        return {"doc_id": self.doc_id, **counted, **near}
+        row: dict[str, Any] = {"doc_id": self.doc_id, "topic": self.topic, "finding": self.finding}
+        row |= {"hits": self.hits, "nearest": self.nearest and self.nearest.to_dict()}
+        return {name: value for name, value in row.items() if value is not None}
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> DocumentHits:
         """The document that `to_dict` gave."""
         return record(cls, raw)
+
+
+def with_sections(
+    cells: Iterable[DocumentHits], sections: Callable[[Iterable[Hit]], Iterator[Hit]]
+) -> Iterator[DocumentHits]:
+    """The cells, their nearest hits as ``sections`` returns them; see `Corpus.with_sections`."""
+    for cell in cells:
+        near = cell.nearest and next(sections([cell.nearest]))
+        yield replace(cell, nearest=near)
+
+
+def ranked(cells: Iterable[DocumentHits]) -> list[DocumentHits]:
+    """The cells of each topic, from the document that most surely lacks it; topics as they come."""
+    found = list(cells)
+    topics = {topic: number for number, topic in enumerate(dict.fromkeys(c.topic for c in found))}
+
+    def order(cell: DocumentHits) -> tuple[int, int, float, float]:
+        near = cell.nearest
+        cosine = near.cosine if near else -1.0
+        finding = FINDINGS.index(cell.finding or "lacks")
+        return topics[cell.topic], finding, cell.probability or 0.0, cosine
+
+    return sorted(found, key=order)
+
+
+def findings(cells: Iterable[DocumentHits]) -> dict[str | None, dict[Finding, int]]:
+    """How many documents lack, may have and have each topic."""
+    counts: dict[str | None, Counter[str | None]] = {}
+    for cell in cells:
+        counts.setdefault(cell.topic, Counter())[cell.finding] += 1
+    return {topic: {one: own[one] for one in FINDINGS} for topic, own in counts.items()}
+
+
+def check_matrix(path: Path) -> None:
+    """Raise an `InputError` unless a table of documents and topics can be written to the file."""
+    if path.suffix.lower() not in _WRITERS:
+        raise InputError(f"{path}: this table is written to files ending in {', '.join(_WRITERS)}")
+
+
+def write_matrix(cells: Sequence[DocumentHits], path: Path) -> None:
+    """Write a row for each document: what is found of each topic, then where, and how likely."""
+    check_matrix(path)
+    rows: dict[str, dict[str, Any]] = {}
+    topics = list(dict.fromkeys(cell.topic for cell in cells))
+    for cell in cells:
+        row = rows.setdefault(cell.doc_id, {"doc_id": cell.doc_id})
+        row[_name(cell.topic, "finding")] = cell.finding
+        near = cell.nearest
+        row[_name(cell.topic, "probability")] = cell.probability
+        row[_name(cell.topic, "text")] = near and near.text
+        row[_name(cell.topic, "start")] = near and near.start
+        if near and "section" in near.metadata:
+            row[_name(cell.topic, "section")] = near.metadata["section"]
+    first = [Column(_name(topic, "finding"), "text") for topic in topics]
+    with replacing(path) as part:
+        _WRITERS[path.suffix.lower()](
+            collected(rows.values(), [Column("doc_id", "text"), *first]), part
+        )
+
+
+def _name(topic: str | None, field: str) -> str:
+    """A column of the table; a topic's own name is that of what is found of it."""
+    return " ".join(filter(None, (topic, field if field != "finding" or topic is None else "")))

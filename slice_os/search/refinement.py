@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from operator import attrgetter, itemgetter
@@ -125,9 +125,15 @@ class Refinement:
         """Whether a hit gets a probability, or has one."""
         return hit.probability is not None if self.verifier is None else _reads(self.verifier, hit)
 
-    def each(self, hits: Iterable[Hit]) -> Iterator[Hit]:
-        """The hits, verified and cut, one by one as they come."""
-        return filter(self.admits, self.judged(hits))
+    def each(
+        self, hits: Iterable[Hit], below: Callable[[Hit], None] | None = None
+    ) -> Iterator[Hit]:
+        """The hits, verified and cut, one by one as they come; ``below`` gets those left out."""
+        for hit in self.judged(hits):
+            if self.admits(hit):
+                yield hit
+            elif below is not None:
+                below(hit)
 
     def judged(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """The hits, verified, also those that do not count."""

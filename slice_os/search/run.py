@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -39,6 +40,8 @@ from slice_os.stores.candidates import (
 from slice_os.stores.protocol import FusingStore, ScoringStore, Store
 from slice_os.threads import checkpoint, one_blas_thread
 
+Key = TypeVar("Key")
+
 # Where hits can be lost, so many times more passages than hits are searched for.
 _MORE = 4
 
@@ -71,6 +74,8 @@ def make_query(
     Raises an `InputError` on no phrase, or one without a word, or an unknown unit.
     """
     check_unit(unit)
+    if not isinstance(phrases, Iterable):
+        raise InputError(f"phrases {phrases!r}: give a string, or a list of strings")
     texts = tuple(dict.fromkeys([phrases] if isinstance(phrases, str) else phrases))
     for text in texts:
         if not isinstance(text, str):
@@ -278,30 +283,39 @@ def all_hits(candidates: ScoredCandidates, query: Query, threshold: float) -> It
             )
 
 
-def nearest_span(store: Store, query: Query, doc_id: str) -> Hit | None:
-    """The span of a document with the highest cosine to any of the phrases, not verified.
+def nearest_spans(
+    store: Store, query: Query, doc_ids: Sequence[str], rows: Mapping[Key, Sequence[int]]
+) -> dict[str, dict[Key, Hit]]:
+    """By document, the span with the highest cosine to phrases of each group, not verified.
 
-    Counter-phrases do not count. None if the filter of the query admits no passage of it.
+    Groups have rows of the query. A document that has no passage that the filter admits is left
+    out, and so is a group's span if it is nearer to a counter-phrase.
     """
-    own = Condition(DOCUMENT_ID, "eq", (doc_id,))
-    asked = replace(query, where=(*query.where, own), counters=None)
-    best = None
-    found = store.scan(without_terms(asked), -1.0, exhaustive=True)
-    for candidates in filter(lambda some: some.keys, found):
-        place = candidates.cosines.argmax()
-        row, column = map(int, np.unravel_index(place, candidates.cosines.shape))
-        key = candidates.keys[column]
-        if passage := candidates.load([key]).get(key):
-            (hit,) = HitBuilder(passage, asked).hits(row, limit=1)
-            best = hit if best is None or hit.cosine > best.cosine else best
-    return best
+    own = Condition(DOCUMENT_ID, "eq", tuple(doc_ids))
+    asked = without_terms(replace(query, where=(*query.where, own), counters=None))
+    best: dict[str, dict[Key, tuple[float, int, StoredPassage]]] = {}
+    for candidates in store.scan(asked, -1.0, exhaustive=True) if doc_ids else ():
+        loaded = candidates.load(candidates.keys)
+        for column, passage in enumerate(map(loaded.get, candidates.keys)):
+            if passage is None:
+                continue
+            found = best.setdefault(passage.doc_id, {})
+            for key, own_rows in rows.items():
+                row = max(own_rows, key=candidates.cosines[:, column].__getitem__)
+                cosine = float(candidates.cosines[row, column])
+                if key not in found or cosine > found[key][0]:
+                    found[key] = cosine, row, passage
+    return {
+        doc_id: {
+            key: hit
+            for key, (_, row, passage) in found.items()
+            for hit in HitBuilder(passage, query).hits(row, limit=1)
+        }
+        for doc_id, found in best.items()
+    }
 
 
-def likelier(one: Hit, other: Hit | None) -> Hit:
-    """The likelier of two hits, or else the nearer one."""
-    return one if other is None or likelihood(one) > likelihood(other) else other
-
-
-def likelihood(hit: Hit) -> tuple[float, float]:
-    """What ranks hits by how near they come: the probability, then the cosine."""
-    return hit.probability or 0.0, hit.cosine
+def likelihood(hit: Hit) -> tuple[int, float, float]:
+    """What ranks hits by how near they come: people's answer, the probability, the cosine."""
+    said = 0 if hit.label is None else 1 if hit.label else -1
+    return said, hit.probability or 0.0, hit.cosine

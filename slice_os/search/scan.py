@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ def scan(
     options: HitOptions = DEFAULT_SCAN,
     *,
     encoder: SpanEncoder | None = None,
+    below: Callable[[Hit], None] | None = None,
     **changes: Unpack[HitKeywords],
 ) -> Iterator[Hit]:
     """Every hit in a stream of documents, as soon as it is found; nothing is stored.
@@ -39,6 +40,7 @@ def scan(
         phrases: origin phrases; each is searched for on its own.
         options: a value that several scans share.
         encoder: None for the bundled default.
+        below: called with each hit that fails only for its probability.
         changes: fields of `HitOptions`, such as ``threshold``, for this scan alone.
 
     Yields hits by document, passage, phrase and position; hits of one phrase never overlap. An
@@ -48,7 +50,7 @@ def scan(
     query, refine = prepare(encoder, phrases, replace(options, **changes))
     least = refine.threshold(encoder.card.threshold)
     parts = encode_documents(documents, encoder)
-    hits = (hit for part in parts for hit in refine.each(part_hits(part, query, least)))
+    hits = (hit for part in parts for hit in refine.each(part_hits(part, query, least), below))
     yield from arranged(hits, refine.options)
 
 

@@ -31,9 +31,13 @@ STORES = {
 def find_backend(location: Location) -> Backend:
     """The kind of store that a location belongs to.
 
-    Raises a `StoreError` on an address with a scheme that no store has, and a `PluginError` if the
-    package that brings the store does not load.
+    Raises a `StoreError` on half of an address, or a scheme that no store has, and a `PluginError`
+    if the package that brings the store does not load.
     """
+    if found := re.match(r"(https?):/?(?!/)", str(location).lower()):
+        raise StoreError(
+            f"an address begins with {found[1]}://, such as {found[1]}://host:9200/index"
+        )
     found = re.match(r"([a-z][a-z0-9+.-]+)://", str(location).lower())
     scheme = found[1] if found else ""
     if scheme in STORES:

@@ -315,10 +315,10 @@ def impossible(topics: Mapping[Path, Topic], corpus: Corpus | None) -> Iterator[
             if f"topic {topic.name!r}:" in str(error):
                 yield path, str(error)
         if corpus is not None:
-            yield from ((path, told) for told in _unknown(topic, corpus))
+            yield from ((path, told) for told in unknown(topic, corpus))
 
 
-def _unknown(topic: Topic, corpus: Corpus) -> Iterator[str]:
+def unknown(topic: Topic, corpus: Corpus) -> Iterator[str]:
     """Fields and speakers that a store does not have."""
     fields = corpus.fields()
     wanted = topic.combination

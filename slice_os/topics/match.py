@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from slice_os.hits.bands import Finding
 from slice_os.hits.hit import Hit
 from slice_os.records import record
 from slice_os.text.documents import Metadata
@@ -18,14 +19,17 @@ class Lack:
     Attributes:
         nearest: what comes nearest: the likeliest hit of the topic that does not count, because of
             its place or its probability; None if nothing is near.
+        finding: ``lacks``, or ``unsure`` if a hit fails for its probability that is not unlikely.
     """
 
     topic: str
     nearest: Hit | None = None
+    finding: Finding = "lacks"
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain JSON types."""
-        return {"topic": self.topic, "nearest": self.nearest and self.nearest.to_dict()}
+        near = self.nearest and self.nearest.to_dict()
+        return {"topic": self.topic, "finding": self.finding, "nearest": near}
 
 
 @dataclass(frozen=True, slots=True)

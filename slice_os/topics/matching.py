@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError, nearest_name
+from slice_os.hits.bands import finding_of
 from slice_os.hits.hit import Hit, counting
 from slice_os.query.filters import Filter, parse_where
 from slice_os.query.query import Where
@@ -36,7 +38,7 @@ class _Scope:
 def match_topics(
     corpus: Corpus, topics: Sequence[Topic], *, where: Filter | None = None, **options: Any
 ) -> Iterator[Match]:
-    """The texts of a store that combined topics describe, topic by topic, document by document.
+    """The texts of a store that combined topics describe, topic by topic; see `find_matches`.
 
     All topics that they name are mined in one pass. Options are those of `mine_topics`; ``where``
     is for the documents that lack every hit, too. Raises an `InputError` as that does, or if a
@@ -96,6 +98,8 @@ def find_matches(
 ) -> Iterator[Match]:
     """The matches of combined topics, topic by topic, in the order of documents.
 
+    Those that most surely lack what they were to lack come first, as far as ``near`` tells.
+
     Args:
         hits: of the topics that they name.
         topics: combined ones; others are left out.
@@ -108,11 +112,20 @@ def find_matches(
     places = Places(documents)
     for topic in topics:
         if topic.combination is not None:
+            rated = []
             for match in _matches(topic, topic.combination, found, documents, places, where):
-                around = [hit for doc_id in match.doc_ids for hit in nearly.get(doc_id, ())]
-                around += [hit for doc_id in match.doc_ids for hit in found.get(doc_id, ())]
-                lacks = tuple(Lack(one.topic, _likeliest(one.topic, around)) for one in match.lacks)
-                yield replace(match, lacks=lacks)
+                below = [hit for doc_id in match.doc_ids for hit in nearly.get(doc_id, ())]
+                around = [hit for doc_id in match.doc_ids for hit in found.get(doc_id, ())]
+                likely = 0.0
+                lacks = []
+                for one in match.lacks:
+                    miss = _likeliest(one.topic, below)
+                    given = miss.probability if miss and miss.label is not False else None
+                    likely = max(likely, given or 0.0)
+                    nearest = _likeliest(one.topic, [*below, *around])
+                    lacks.append(Lack(one.topic, nearest, finding_of(0, given)))
+                rated.append((likely, replace(match, lacks=tuple(lacks))))
+            yield from (match for _, match in sorted(rated, key=itemgetter(0)))
 
 
 def _by_document(hits: Iterable[Hit]) -> dict[str, list[Hit]]:

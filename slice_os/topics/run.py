@@ -18,7 +18,7 @@ from slice_os.ingest.passages import encode_documents
 from slice_os.query.filters import Filter, parse_where
 from slice_os.query.options import LOW_THRESHOLD, SPAN, HitOptions, check_unit
 from slice_os.query.query import Query, Where
-from slice_os.search.listing import Search
+from slice_os.search.listing import Search, Topics
 from slice_os.search.refinement import Refinement, refinement, usual_cut
 from slice_os.search.run import make_query, mine
 from slice_os.search.scan import part_hits
@@ -26,7 +26,7 @@ from slice_os.spans.passages import DocumentPart, EncodedPassage
 from slice_os.stores.protocol import Store
 from slice_os.text.documents import Document
 from slice_os.text.words import find_words
-from slice_os.topics.assignment import Rule, assign
+from slice_os.topics.assignment import Rule, admits, assign, countered
 from slice_os.topics.labels import Label
 from slice_os.topics.topic import Requirement, Topic
 from slice_os.topics.work import Work
@@ -82,11 +82,18 @@ def search_topics(
     def hits(below: Callable[[Hit], None]) -> Iterator[Hit]:
         return counting(asked.mined(corpus.store, exhaustive, exclusive, below))
 
-    def judged(span: Hit) -> Hit:
-        rule = next(rule for rule in asked.rules if span.phrase in rule.topic.all_phrases)
-        return next(rule.judged([span]))
+    rules: dict[str | None, Rule] = {rule.topic.name: rule for rule in asked.rules}
+    places = {phrase: row for row, phrase in enumerate(asked.query.phrases.texts)}
+    rows: Topics = {
+        name: [places[one] for one in rule.topic.all_phrases] for name, rule in rules.items()
+    }
 
-    return Search(corpus.store, asked.query, judged, hits)
+    def judged(spans: Iterable[Hit], name: str | None) -> Iterator[Hit]:
+        rule = rules[name]
+        own = (span for span in spans if admits(rule.topic.where, span.metadata))
+        return rule.judged([one for one in own if not countered(one, rule.topic, asked.cosines)])
+
+    return Search(corpus.store, asked.query, rows, judged, hits)
 
 
 def topic_query(

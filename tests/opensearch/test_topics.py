@@ -69,8 +69,9 @@ def test_documents_without_hits_and_in_other_languages(
                 corpus.store, corpus.encoder, ["Vertrag kündigen", "my screen broke"], MineOptions()
             )
             hits = list(search.hits())
-            with_hits = {hit.doc_id for hit in hits}
-            near = [search.nearest(doc_id) for doc_id in sorted({*corpus} - with_hits)]
+            listed = sorted(search.documents(corpus, "without"), key=lambda one: one.doc_id)
+            assert {one.doc_id for one in listed if one.hits} == {hit.doc_id for hit in hits}
+            near = [one.nearest for one in listed]
             assert [hit.probability for hit in hits if hit.doc_id == "brief"] == [None]
             found.append(
                 (shown(sorted(hits, key=lambda hit: hit.doc_id)), near, corpus.units("brief"))

@@ -107,6 +107,36 @@ def test_health_readiness_and_stores(client: TestClient) -> None:
     assert store["documents"] == len(DOCUMENTS)
 
 
+def test_a_search_has_an_address_facets_and_pages(client: TestClient) -> None:
+    body = {"phrases": [PHRASE, "my card was stolen"], "top_k": 2, "facets": ["domain"]}
+    posted = client.post("/search", json=body).json()
+    address = {"q": body["phrases"], "top_k": 2, "facets": "domain"}
+    got = client.get("/search", params=address).json()
+    for answer in (posted, got):
+        del answer["milliseconds"]
+    assert got == posted
+    found = [hit["metadata"].get("domain") for hit in posted["hits"]]
+    values = {one["value"]: one["hits"] for one in posted["facets"]["domain"]}
+    assert values == {value: found.count(value) for value in found if value is not None}
+    assert posted["next"] == 2
+    rest = client.post("/search", json={**body, "offset": 2, "top_k": 100}).json()
+    assert rest["next"] is None
+    assert client.get("/search", params={**address, "facets": "nothing"}).status_code == 400
+    assert client.get("/search").json()["error"]["message"] == "query.q: is needed"
+    assert client.get("/search", params={"q": "x", "top_k": 5_000}).status_code == 422
+
+
+def test_a_browser_that_opens_a_search_is_sent_to_the_page(client: TestClient) -> None:
+    opened = client.get(
+        "/search",
+        params={"q": ["stop my plan", "a&b"]},
+        headers={"Accept": "text/html,*/*"},
+        follow_redirects=False,
+    )
+    assert opened.status_code == 303
+    assert opened.headers["location"] == "./#search?phrase=stop+my+plan&phrase=a%26b"
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.id)
 def test_a_document_is_as_it_was_given(client: TestClient, document: object) -> None:
     (given,) = (one for one in DOCUMENTS if one is document)
@@ -125,6 +155,7 @@ def test_a_document_is_as_it_was_given(client: TestClient, document: object) -> 
         ("GET", "/documents/none", None, 404, "no_such_document"),
         ("GET", "/nothing", None, 404, "not_found"),
         ("DELETE", "/search", None, 405, "method_not_allowed"),
+        ("GET", "/search?q=...", None, 400, "bad_input"),
     ],
 )
 def test_errors_have_one_shape(
@@ -141,9 +172,40 @@ def test_errors_have_one_shape(
 def test_a_fault_is_that_of_the_form_it_is_nearest_to(client: TestClient) -> None:
     answer = client.post("/mine", json={"topics": ["a"], "threshold": 0.5})
     assert answer.status_code == 422
-    assert answer.json()["error"]["message"].startswith("body.threshold: Extra inputs")
+    assert answer.json()["error"]["message"].startswith("body.threshold: is no field")
     told = client.post("/search", json={"phrase": "a"}).json()["error"]["message"]
-    assert "body.phrases: Field required; body.phrase: Extra inputs" in told
+    assert told == "body.phrases: is needed; body.phrase: is no field of this request"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "told"),
+    [
+        ("search", {"phrases": 3}, "phrases: give a text, or give a list"),
+        ("search", {"phrases": [1]}, "phrases.0: give a text"),
+        (
+            "search",
+            {"phrases": []},
+            "phrases: give a text, or give a list of 1 or more",
+        ),
+        (
+            "search",
+            {"phrases": "a", "unit": "word"},
+            "unit: give 'span', 'clause', 'sentence' or 'turn'",
+        ),
+        ("search", {"phrases": "a", "top_k": 0.5}, "top_k: give a whole number"),
+        ("search", {"phrases": "a", "threshold": 2}, "threshold: give 1.0 or less"),
+        (
+            "match",
+            {"rule": {"name": "a", "none": [3]}},
+            "rule.none.0: give a text, or give an object",
+        ),
+    ],
+)
+def test_faults_say_what_to_give(
+    client: TestClient, path: str, body: dict[str, object], told: str
+) -> None:
+    message = client.post(f"/{path}", json=body).json()["error"]["message"]
+    assert message == f"body.{told}"
 
 
 def test_a_method_that_is_not_allowed_tells_those_that_are(client: TestClient) -> None:

@@ -25,7 +25,9 @@ from slice_os.client import (
     TopicTable,
 )
 from slice_os.service.asgi.keys import new_key
+from slice_os.topics import Topic
 from slice_os.topics.labels import Label
+from slice_os.topics.run import search_topics
 
 from .conftest import DOCUMENTS, ENVIRONMENT, REPOSITORY, Server, served
 
@@ -90,6 +92,12 @@ def test_it_lists_documents_and_shows_turns_around(service: Client, corpus: Corp
         expected = corpus.list_documents(PHRASE, listing, max_count=1, threshold=0.5)
         assert [one.to_dict() for one in listed] == [one.to_dict() for one in expected]
         assert listed
+    service.save_topic({"name": "table", "phrases": [PHRASE]})
+    cells = service.matrix(["table"])
+    service.delete_topic("table")
+    found = search_topics(corpus, [Topic("table", (PHRASE,))], None, ())
+    expected = found.documents(corpus, "without")
+    assert [one.to_dict() for one in cells] == [one.to_dict() for one in expected]
     around = service.mine(PHRASE, threshold=0.5, max_count=1, before=1, after=0)
     first = {hit.doc_id: hit for hit in reversed(corpus.mine(PHRASE, threshold=0.5))}
     expected = corpus.around((first[hit.doc_id] for hit in around), before=1)

@@ -18,6 +18,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from slice_os import Corpus, Hit
+from slice_os.hits.bands import FINDINGS
 from slice_os.service.app import create_app
 from slice_os.service.asgi.steps import Stopped, stopping
 from slice_os.service.settings import ServiceSettings
@@ -75,6 +76,32 @@ def test_documents_are_listed_as_the_library_lists_them(
     assert [one["doc_id"] for one in found] == [one["document"]["doc_id"] for one in expected]
     refused = client.post("/mine", json=body | {"before": 1})
     assert (refused.status_code, "leave out before" in refused.text) == (400, True)
+
+
+def test_documents_and_topics_are_a_table(client: TestClient) -> None:
+    for name, phrase in (("go", PHRASES[0]), ("moon", "zebras dance on the moon")):
+        client.app.state.services.topics.add(Topic(name, (phrase,)))
+    body = {"topics": ["moon", "go"]}
+    found = client.post("/matrix", json=body).json()
+    assert [one["topic"] for one in found["findings"]] == ["moon", "go"]
+    listed = lines(client.post("/mine", json={**body, "listing": "without"}))
+    assert found["cells"] == [line["document"] for line in listed if "document" in line]
+    for counts in found["findings"]:
+        own = [one for one in found["cells"] if one["topic"] == counts["topic"]]
+        assert len(own) == found["documents"] == sum(counts[one] for one in FINDINGS)
+        order = [FINDINGS.index(one["finding"]) for one in own]
+        assert order == sorted(order)
+    assert found["findings"][0]["has"] == 0 < found["findings"][1]["has"]
+    assert client.post("/matrix", json={**body, "sections": True}).json() == found
+    few = client.post("/matrix", json={**body, "limit": 1}).json()
+    first = found["cells"][0]["doc_id"]
+    assert [one["doc_id"] for one in few["cells"]] == [first, first]
+    assert few["findings"] == found["findings"]
+    table = client.post("/matrix?format=csv", json=body)
+    assert table.headers["content-disposition"].endswith('"matrix.csv"')
+    assert table.text.startswith("doc_id,moon,go,")
+    assert len(table.text.splitlines()) == 1 + found["documents"]
+    assert client.post("/matrix", json={"topics": ["none"]}).status_code == 404
 
 
 def test_turns_around_hits_are_their_passages(client: TestClient, store_folder: Path) -> None:

@@ -219,6 +219,17 @@ def test_hits_are_counted(
     assert answer["documents"] == 2
 
 
+def test_hits_are_counted_within_a_field(client: TestClient, etag: str) -> None:
+    params = {"by": "month", "date_field": "day", "within": "csat"}
+    answer = client.get("/topics/cancel/counts", params=params).json()
+    rows = [(row["key"], row["within"], row["documents"], row["of"]) for row in answer["counts"]]
+    assert rows == [("2026-06", "2", 1, None), ("2026-06", "4", 1, None)]
+    table = client.get("/counts.csv", params=params).text
+    assert table.startswith("topic,month,csat,hits,documents")
+    unknown = client.get("/counts", params={"within": "nothing"})
+    assert unknown.status_code == 400
+
+
 def test_counts_tell_what_a_sample_tells_and_no_other_labels_do(
     client: TestClient, settings: ServiceSettings, store_folder: Path, etag: str
 ) -> None:
@@ -275,7 +286,9 @@ def test_weeks_are_counted_beside_all_documents_of_each(client: TestClient, etag
     params = {"by": "week", "date_field": "day"}
     (found,) = client.get("/counts", params=params).json()["topics"]
     assert (found["documents"], found["of"]) == (2, 4)
-    assert found["counts"] == [{"key": "2026-06-01", "hits": 2, "documents": 2, "of": 3}]
+    assert found["counts"] == [
+        {"key": "2026-06-01", "within": "", "hits": 2, "documents": 2, "of": 3}
+    ]
     lines = client.get("/counts.csv", params=params).text.splitlines()
     assert lines == ["topic,week,hits,documents,of,per_100", "cancel,2026-06-01,2,2,3,66.667"]
 
@@ -286,7 +299,7 @@ def test_a_field_that_no_document_has_is_refused(client: TestClient, etag: str) 
         assert problem.status_code == 400
         assert "no metadata field 'dya' (did you mean 'day'?)" in problem.text
     (found,) = client.get("/counts").json()["topics"]
-    assert found["counts"] == [{"key": "-", "hits": 2, "documents": 2, "of": None}]
+    assert [(one["key"], one["hits"], one["of"]) for one in found["counts"]] == [("-", 2, None)]
 
 
 def test_counts_follow_the_store_and_the_topic(settings: ServiceSettings, tmp_path: Path) -> None:
@@ -326,11 +339,18 @@ def test_a_rule_without_its_topic_fails_alone(client: TestClient, etag: str) -> 
     assert client.post("/match", json={}).json() == {
         "total": 0,
         "matches": [],
+        "next": None,
         "problems": [problem],
     }
     assert client.post("/topics", json=whole).status_code == 201
     matched = client.post("/match", json={}).json()
     assert matched["problems"] == [problem]
+    pages, offset = [], 0
+    while offset is not None:
+        page = client.post("/match", json={"offset": offset, "limit": 1}).json()
+        pages += page["matches"]
+        offset = page["next"]
+    assert pages == matched["matches"]
     assert {one["topic"] for one in matched["matches"]} == {"whole"}
     assert client.post("/match", json={"topics": ["rule"]}).status_code == 400
     alone = client.get("/topics/rule/counts", params={"by": "document"})
@@ -365,7 +385,7 @@ def test_rules_match_and_are_counted(client: TestClient, store_folder: Path) -> 
     with Corpus(store_folder) as corpus:
         topics = [read_table(one, "")[0] for one in (stolen, sorry, loose)]
         expected = [one.to_dict() for one in match_topics(corpus, list(filter(None, topics)))]
-    assert answer == {"total": 1, "matches": expected, "problems": []}
+    assert answer == {"total": 1, "matches": expected, "next": None, "problems": []}
     assert expected[0]["lacks"][0]["nearest"]["text"] == "I am sorry to hear that"
     counts = client.get("/counts", params={"by": "domain"}).json()["topics"]
     assert [(one["topic"], one["documents"]) for one in counts] == [

@@ -86,7 +86,7 @@ def read_body(content: bytes, adapter: TypeAdapter[Any]) -> Any:
         given = json.loads(content.decode("utf-8-sig"), object_hook=_few, parse_constant=_refuse)
         return adapter.validate_python(given)
     except ValidationError as error:
-        told = error.errors(include_url=False, include_context=False, include_input=False)
+        told = error.errors(include_url=False, include_input=False)
         faults = [{**fault, "loc": ("body", *fault["loc"])} for fault in told]
     except json.JSONDecodeError as error:
         faults = [_fault(f"no JSON ({error.msg})", error.pos)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from asyncio import CancelledError
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -113,18 +114,57 @@ def _methods(request: Request) -> list[str]:
     return sorted({method for methods in same for method in methods})
 
 
+# What to do about a kind of fault; values are those of its context.
+_ADVICE = {
+    "missing": "is needed",
+    "extra_forbidden": "is no field of this request",
+    "string_type": "give a text",
+    "string_too_short": "give a text of {min_length} or more characters",
+    "string_too_long": "give a text of at most {max_length} characters",
+    "string_pattern_mismatch": "give a text of the form that openapi.json describes",
+    "list_type": "give a list",
+    "too_short": "give a list of {min_length} or more",
+    "too_long": "give a list of at most {max_length}",
+    "dict_type": "give an object",
+    "mapping_type": "give an object",
+    "model_type": "give an object",
+    "model_attributes_type": "give an object",
+    "int_type": "give a whole number",
+    "int_from_float": "give a whole number",
+    "float_type": "give a number",
+    "bool_type": "give true or false",
+    "literal_error": "give {expected}",
+    "greater_than_equal": "give {ge} or more",
+    "less_than_equal": "give {le} or less",
+}
+# How pydantic calls one of several types that a value may have.
+_ALTERNATIVE = re.compile(r"constrained-\w+|[\w-]+\[.*\]|PartTable|str|int|float|bool", re.DOTALL)
+
+
 def _faults_of(errors: Sequence[Any]) -> str:
     """The first faults of a request, and their places.
 
-    A body may have one of several forms: the faults are those of the form with the fewest.
+    A body may have one of several forms: the faults are those of the form with the fewest. So may
+    a value: of its forms, those count that fit the furthest.
     """
-    forms: dict[str, list[str]] = {}
+    forms: dict[str, dict[str, list[str]]] = {}
     for error in errors:
         # Of fields, which are in lower case, pydantic names the form before.
         place = [f"{part!s:.{_LONGEST}}" for part in error["loc"]]
-        form = place.pop(1) if len(place) > 1 and place[1][:1].isupper() else ""
-        forms.setdefault(form, []).append(f"{'.'.join(place)}: {error['msg']}")
-    faults = min(forms.values(), key=len)
+        named = len(place) > 1 and (place[1][:1].isupper() or _ALTERNATIVE.fullmatch(place[1]))
+        form = place.pop(1) if named else ""
+        place = [*place[:2], *(one for one in place[2:] if not _ALTERNATIVE.fullmatch(one))]
+        try:
+            advice = _ADVICE[error["type"]].format_map(error.get("ctx", {}))
+        except KeyError:
+            advice = error["msg"]
+        forms.setdefault(form, {}).setdefault(".".join(place), []).append(advice)
+    own = min(forms.values(), key=len)
+    faults = [
+        f"{place}: {', or '.join(dict.fromkeys(told))}"
+        for place, told in own.items()
+        if not any(other.startswith(f"{place}.") for other in own)
+    ]
     more = f" (and {len(faults) - _TOLD} more)" if len(faults) > _TOLD else ""
     return "; ".join(faults[:_TOLD]) + more
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
@@ -17,7 +16,7 @@ from starlette.responses import Response
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError
 from slice_os.hits.hit import Hit
-from slice_os.query.filters import DATE, fold_case
+from slice_os.query.filters import fold_case
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.known_hits import store_state
@@ -36,30 +35,38 @@ from slice_os.topics.matching import components, find_matches, missing, sound
 from slice_os.topics.recall import TopicEstimate
 from slice_os.topics.run import mine_topics
 from slice_os.topics.sampling import known_estimate
-from slice_os.topics.tallies import PERIODS, place_of, tally
+from slice_os.topics.tallies import PERIODS, documents_by, tally
 from slice_os.topics.topic import Topic
 
 router = APIRouter(tags=["topics"], route_class=JsonRoute)
 
 By = Annotated[
-    str, Query(min_length=1, description="day, week, document, or the name of a metadata field.")
+    str,
+    Query(min_length=1, description="day, week, month, document, or the name of a metadata field."),
 ]
-DateField = Annotated[str, Query(description="Metadata field of the day or week.")]
+DateField = Annotated[str, Query(description="Metadata field of the day, week or month.")]
+Within = Annotated[
+    str | None,
+    Query(min_length=1, description="A metadata field whose values are counted each by itself."),
+]
 OfStore = Annotated[int | None, Field(description="Documents of the store there; null if unknown.")]
 
 
 class CountAnswer(BaseModel):
-    """The hits of a topic on a day, in a week, in a document, or with a value of a field.
+    """The hits of a topic in a period, in a document, or with a value of a field.
 
     Attributes:
-        key: the day, the Monday of the week, the document or the value; ``-`` without one.
+        key: the day, the Monday of the week, the month, the document or the value; ``-`` without
+            one.
+        within: the value of the second field; empty if there is none.
         hits: number of hits.
         documents: number of documents that have one.
-        of: number of all documents of the store on that day, in that week or with that value;
-            null if it is not known.
+        of: number of all documents of the store in that period or with that value; null if it is
+            not known, as with a second field.
     """
 
     key: str
+    within: str
     hits: int
     documents: int
     of: OfStore
@@ -111,19 +118,24 @@ def counts(
     store: str | None = None,
     by: By = "day",
     date_field: DateField = "date",
+    within: Within = None,
 ) -> dict[str, Any]:
     """Count the hits of a topic in a store, by day, week or document, or by a field's values."""
     wanted, known = services.topics.get(name), services.topics.read()[0]
     if problem := missing(wanted.topic, [one.topic for one in known]):
         raise InputError(problem)
-    (found,) = _counted(services, [wanted], store, by, date_field)
+    (found,) = _counted(services, [wanted], store, by, date_field, within)
     return found
 
 
 @router.get("/counts", response_model=AllCountsAnswer)
 @pooled("mining")
 def all_counts(
-    services: Shared, store: str | None = None, by: By = "day", date_field: DateField = "date"
+    services: Shared,
+    store: str | None = None,
+    by: By = "day",
+    date_field: DateField = "date",
+    within: Within = None,
 ) -> dict[str, Any]:
     """Count the hits of every topic in a store, in one pass over it.
 
@@ -131,7 +143,7 @@ def all_counts(
     """
     usable, problems = _usable(services)
     return {
-        "topics": _counted(services, usable, store, by, date_field),
+        "topics": _counted(services, usable, store, by, date_field, within),
         "problems": list(problems.values()),
     }
 
@@ -143,6 +155,7 @@ async def counted_by_steps(
     store: str | None = None,
     by: By = "day",
     date_field: DateField = "date",
+    within: Within = None,
 ) -> JsonLines:
     """The counts of every topic as one line of JSON, `counts`, after lines that tell `progress`.
 
@@ -156,7 +169,7 @@ async def counted_by_steps(
         nonlocal of
         of = services.stores.get(store).info().documents
         usable, problems = _usable(services)
-        topics = _counted(services, usable, store, by, date_field, seen)
+        topics = _counted(services, usable, store, by, date_field, within, seen)
         yield {"topics": topics, "problems": list(problems.values())}
 
     def lines(batch: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -169,7 +182,11 @@ async def counted_by_steps(
 @router.get("/counts.csv", response_class=Response, responses={200: {"content": {"text/csv": {}}}})
 @pooled("mining")
 def counts_file(
-    services: Shared, store: str | None = None, by: By = "day", date_field: DateField = "date"
+    services: Shared,
+    store: str | None = None,
+    by: By = "day",
+    date_field: DateField = "date",
+    within: Within = None,
 ) -> Response:
     """The counts of every topic as CSV, with the documents that have a hit of each 100 there.
 
@@ -180,10 +197,11 @@ def counts_file(
         {
             "topic": found["topic"],
             by: row["key"],
+            **({within: row["within"]} if within else {}),
             **{name: row[name] for name in ("hits", "documents", "of")},
             "per_100": round(100 * row["documents"] / row["of"], 3) if row["of"] else None,
         }
-        for found in _counted(services, usable, store, by, date_field)
+        for found in _counted(services, usable, store, by, date_field, within)
         for row in found["counts"]
     ]
     rows += [{"topic": name, "problem": problem} for name, problem in problems.items()]
@@ -193,22 +211,6 @@ def counts_file(
         content = path.read_bytes()
     headers = {"Content-Disposition": 'attachment; filename="counts.csv"'}
     return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
-
-
-def documents_by(corpus: Corpus, by: str, date_field: str) -> dict[str, int]:
-    """The number of all documents of a store on each day or in each week, or by field value.
-
-    Empty if it would be by dates, and the store has none.
-
-    Raises an `InputError` if no passage has another field.
-    """
-    field = date_field if by in PERIODS else by
-    if by == "document" or (field == DATE and field not in corpus.fields()):
-        return {}
-    found: Counter[str] = Counter()
-    for value in corpus.field_values(field, None):
-        found[fold_case(place_of(value.value, by))] += value.documents
-    return found
 
 
 def _usable(services: Services) -> tuple[list[StoredTopic], dict[str, str]]:
@@ -224,11 +226,14 @@ def _counted(
     store: str | None,
     by: str,
     date_field: str,
+    within: str | None = None,
     seen: set[str] | None = None,
 ) -> list[dict[str, Any]]:
     if not topics:
         return []
     corpus = services.stores.get(store)
+    if within:
+        corpus.field_values(within, 1)  # refuses an unknown one
     everywhere = _everywhere(services, corpus, by, date_field)
     info, drawn, labels = corpus.info(), services.labels.samples(), services.current_labels()
     return [
@@ -247,11 +252,12 @@ def _counted(
             "counts": [
                 {
                     "key": row.place,
+                    "within": row.within,
                     "hits": row.hits,
                     "documents": row.documents,
-                    "of": everywhere.get(fold_case(row.place)),
+                    "of": None if within else everywhere.get(fold_case(row.place)),
                 }
-                for row in tally(found, by, date_field)
+                for row in tally(found, by, date_field, within)
             ],
         }
         for stored, found in zip(topics, _hits(services, corpus, topics, labels, seen), strict=True)

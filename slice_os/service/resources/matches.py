@@ -10,7 +10,15 @@ from pydantic import BaseModel, Field
 from slice_os.errors import InputError
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
-from slice_os.service.resources.bodies import Body, Many, StoreName, Text, answer_of, pooled
+from slice_os.service.resources.bodies import (
+    WHOLE,
+    Body,
+    Many,
+    StoreName,
+    Text,
+    answer_of,
+    pooled,
+)
 from slice_os.service.resources.hits import HitAnswer
 from slice_os.service.resources.mining import MostHits
 from slice_os.service.resources.topics import NewTopic, topic_of
@@ -30,12 +38,14 @@ class MatchRequest(Body):
         store: its name; may be missing if one store is served.
         topics: names of combined topics; null for all.
         rule: a combined topic that the service does not keep, in place of ``topics``.
+        offset: matches to skip, for the next page.
         limit: matches in the answer; null for all.
     """
 
     store: StoreName = None
     topics: Annotated[Many[Text], Field(min_length=1, max_length=MOST_PHRASES)] | None = None
     rule: NewTopic | None = None
+    offset: Annotated[int, Field(ge=0), WHOLE] = 0
     limit: MostHits = None
 
 
@@ -44,17 +54,19 @@ MatchAnswer = answer_of(Match, evidence=list[HitAnswer], lacks=list[_Lack])  # t
 
 
 class MatchesAnswer(BaseModel):
-    """Matches, topic by topic, in the order of documents.
+    """Matches, topic by topic, those that most surely lack what they were to lack first.
 
     Attributes:
         total: number of all matches.
         matches: as many as were asked for.
+        next: ``offset`` of the next page; null at the end.
         problems: where all rules were asked for, a line for each file of a topic that cannot be
             used, and for each rule that names a topic which is not there.
     """
 
     total: int
     matches: list[MatchAnswer]  # type: ignore[valid-type]
+    next: int | None
     problems: list[str]
 
 
@@ -75,7 +87,13 @@ def match(services: Shared, body: MatchRequest) -> dict[str, Any]:
     found = []
     if rules or not problems:
         found = list(until_stopped(match_topics(corpus, [*rules, *plain], labels=labels)))
-    return {"total": len(found), "matches": found[: body.limit], "problems": problems}
+    end = len(found) if body.limit is None else body.offset + body.limit
+    return {
+        "total": len(found),
+        "matches": found[body.offset : end],
+        "next": end if end < len(found) else None,
+        "problems": problems,
+    }
 
 
 def _named(services: Services, body: MatchRequest) -> list[Topic]:

@@ -46,7 +46,7 @@ T = TypeVar("T")
 router = APIRouter(tags=["search"], route_class=JsonRoute)
 logger = logging.getLogger("slice_os.service")
 
-_MEDIA_TYPES = {
+MEDIA_TYPES = {
     "jsonl": "application/x-ndjson",
     "csv": "text/csv; charset=utf-8",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
@@ -57,7 +57,7 @@ _MEDIA_TYPES = {
     "jsonld": "application/ld+json",
     "qdpx": "application/zip",
 }
-FileFormat: Any = Literal[tuple(_MEDIA_TYPES)]
+FileFormat: Any = Literal[tuple(MEDIA_TYPES)]
 
 MostHits = Annotated[int, Field(ge=1), WHOLE] | None
 Around = Annotated[int, Field(ge=0, le=MOST_AROUND), WHOLE] | None
@@ -72,12 +72,14 @@ class GrepBody(Body):
         max_count: only the first hits of each document, or the best if there is an order.
         before: turns before a hit, or sentences where nobody takes turns, in its passage.
         after: turns or sentences after it.
+        sections: whether hits get the nearest numbered heading before them, as metadata.
     """
 
     listing: Literal[LISTINGS] | None = None  # type: ignore[valid-type]
     max_count: MostHits = None
     before: Around = None
     after: Around = None
+    sections: bool = False
 
     @property
     def around(self) -> bool:
@@ -86,7 +88,7 @@ class GrepBody(Body):
 
     def check(self) -> None:
         """Refuse, by an InputError, what a list of documents has no use for."""
-        names = ("before", "after", "order", "collapse")
+        names = ("before", "after", "order", "collapse", "sections")
         given = [name for name in names if getattr(self, name, None) not in (None, False)]
         if self.listing and given:
             raise InputError(f"a listing is of documents; leave out {given[0]}")
@@ -158,7 +160,7 @@ async def mine(request: Request, services: Shared, body: PhraseMining | TopicMin
             hits = mined(services, corpus, body, body.where)
             if body.around:
                 hits = corpus.around(hits, body.before or 0, body.after or 0)
-            rows = limited(hits)
+            rows = limited(corpus.with_sections(hits) if body.sections else hits)
         # One more than the limit tells that there are more.
         return rows if body.limit is None else islice(rows, body.limit + 1)
 
@@ -229,7 +231,7 @@ class ExportRequest(Body):
 @router.post(
     "/export",
     response_class=Response,
-    responses={200: {"content": {kind: {} for kind in _MEDIA_TYPES.values()}}},
+    responses={200: {"content": {kind: {} for kind in MEDIA_TYPES.values()}}},
 )
 @pooled()
 def export(
@@ -244,4 +246,4 @@ def export(
         write_hits(map(Hit.from_dict, until_stopped(body.hits)), path, text_of=text_of)
         content = path.read_bytes()
     headers = {"Content-Disposition": f'attachment; filename="hits.{wanted}"'}
-    return Response(content, media_type=_MEDIA_TYPES[wanted], headers=headers)
+    return Response(content, media_type=MEDIA_TYPES[wanted], headers=headers)

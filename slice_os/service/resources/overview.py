@@ -13,9 +13,10 @@ from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.known_hits import store_state
 from slice_os.service.resources.bodies import pooled
-from slice_os.service.resources.counts import DateField, documents_by
+from slice_os.service.resources.counts import DateField
 from slice_os.service.services import Shared
 from slice_os.topics.frequent import frequent_sentences
+from slice_os.topics.tallies import documents_by
 
 router = APIRouter(tags=["stores"], route_class=JsonRoute)
 

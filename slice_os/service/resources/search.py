@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from time import perf_counter
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
-from fastapi import APIRouter
-from pydantic import Field
+from fastapi import APIRouter, Header, Query
+from pydantic import BaseModel, Field
+from starlette.responses import RedirectResponse
 
-from slice_os.query.options import HitOptions, SearchOptions
+from slice_os.hits.hit import Hits
+from slice_os.query.options import MAX_CANDIDATES, HitOptions, SearchOptions
 from slice_os.search.scan import scan as scan_documents
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
-from slice_os.service.resources.bodies import Many, PhraseBody, StoreName, pooled, with_options
+from slice_os.service.resources.bodies import (
+    Many,
+    PhraseBody,
+    StoreName,
+    pooled,
+    with_options,
+)
 from slice_os.service.resources.documents import DocumentBody, documents_of
 from slice_os.service.resources.hits import HitsAnswer
 from slice_os.service.services import Shared
-from slice_os.service.settings import MOST_TEXTS
+from slice_os.service.settings import MOST_HITS, MOST_TEXTS
+from slice_os.topics.tallies import NOWHERE, tally
 
 router = APIRouter(tags=["search"], route_class=JsonRoute)
+
+MOST_FACETS = 20
+# Addresses are short, whatever is in them.
+_MOST_IN_ADDRESS = 5
+_Brief = Annotated[str, Field(min_length=1, max_length=400)]
 
 
 @with_options(SearchOptions)
@@ -28,9 +44,11 @@ class SearchRequest(PhraseBody):
 
     Attributes:
         store: its name; may be missing if one store is served.
+        facets: metadata fields whose values are counted in the hits of the answer.
     """
 
     store: StoreName = None
+    facets: Annotated[Many[str], Field(max_length=MOST_FACETS)] = Field(default_factory=list)
 
 
 @with_options(HitOptions)
@@ -44,6 +62,14 @@ class ScanRequest(PhraseBody):
     documents: Annotated[Many[DocumentBody], Field(max_length=MOST_TEXTS)]
 
 
+class FacetAnswer(BaseModel):
+    """A value of a metadata field, and the hits and documents of the answer that have it."""
+
+    value: str
+    hits: int
+    documents: int
+
+
 class SearchAnswer(HitsAnswer):
     """Hits of a search, the best first.
 
@@ -52,6 +78,8 @@ class SearchAnswer(HitsAnswer):
         threshold: least cosine that they were selected with; null for any.
         min_probability: least probability; null for any.
         exhaustive: whether every passage was scored.
+        next: ``offset`` of the next page; null if there are no more hits.
+        facets: of each field that was asked for, its values in these hits, the most frequent first.
         milliseconds: that the search took.
     """
 
@@ -59,6 +87,8 @@ class SearchAnswer(HitsAnswer):
     threshold: float | None
     min_probability: float | None
     exhaustive: bool
+    next: int | None
+    facets: dict[str, list[FacetAnswer]]
     milliseconds: float
 
 
@@ -68,15 +98,55 @@ def search(services: Shared, body: SearchRequest) -> dict[str, Any]:
     """The best passages for any of the phrases, each with its best span."""
     begun = perf_counter()
     corpus = services.stores.get(body.store)
-    hits = corpus.search(body.phrases, body.options(SearchOptions))
+    options = body.options(SearchOptions)
+    for field in body.facets:
+        corpus.field_values(field, 1)  # refuses an unknown one
+    hits = corpus.search(body.phrases, options)
+    more = len(hits) == options.top_k > 0
     return {
         "hits": [hit.to_dict() for hit in hits],
         "said": hits.said,
         "threshold": hits.threshold,
         "min_probability": hits.min_probability,
         "exhaustive": hits.exhaustive,
+        "next": options.end if more else None,
+        "facets": {field: list(_values(hits, field)) for field in body.facets},
         "milliseconds": round(1_000 * (perf_counter() - begun), 3),
     }
+
+
+def _values(hits: Hits, field: str) -> Iterator[dict[str, Any]]:
+    plain = [replace(hit, topic=None) for hit in hits]
+    for row in tally(plain, field):
+        if row.place != NOWHERE:
+            yield {"value": row.place, "hits": row.hits, "documents": row.documents}
+
+
+@router.get("/search", response_model=SearchAnswer, responses={303: {"description": "The page."}})
+@pooled()
+def search_by_address(
+    services: Shared,
+    phrases: Annotated[
+        list[_Brief],
+        Query(alias="q", min_length=1, max_length=_MOST_IN_ADDRESS, description="Phrases to find."),
+    ],
+    store: str | None = None,
+    top_k: Annotated[int, Query(ge=1, le=MOST_HITS)] = 10,
+    offset: Annotated[int, Query(ge=0, le=MAX_CANDIDATES)] = 0,
+    facets: Annotated[list[_Brief], Query(max_length=_MOST_IN_ADDRESS)] = [],  # noqa: B006
+    accept: Annotated[str, Header(include_in_schema=False)] = "",
+) -> Any:
+    """The same search by an address that can be shared; a browser is sent to the page.
+
+    Unlike those of the page's own links, these phrases are in the logs of servers and proxies.
+    """
+    if "text/html" in accept:
+        view = [("phrase", one) for one in phrases] + ([("store", store)] if store else [])
+        return RedirectResponse(f"./#search?{urlencode(view)}", status_code=303)
+    body = SearchRequest.model_validate(
+        {"phrases": phrases, "store": store, "top_k": top_k, "offset": offset, "facets": facets}
+    )
+    return search.__wrapped__(services, body)  # type: ignore[attr-defined]
 
 
 @router.post("/scan", response_model=HitsAnswer)

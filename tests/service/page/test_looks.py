@@ -68,11 +68,10 @@ def show_rule(page: Page) -> None:
     page.locator("#rule-parts summary").click()
 
 
-def show_matches(page: Page) -> None:
+def show_matrix(page: Page) -> None:
     show_board(page)
-    card = page.get_by_role("article", name="looks", exact=True)
-    card.get_by_role("button", name="Dialogues without").click()
-    page.locator(".match .place button").first.click()
+    page.get_by_role("button", name="Dialogues by topics").click()
+    page.locator("#matrix-cells td button").first.click()
     expect(page.locator("#reader .block").first).to_be_visible()
 
 
@@ -98,7 +97,7 @@ VIEWS = [
     show_topic_dialogue,
     show_board,
     show_rule,
-    show_matches,
+    show_matrix,
     show_estimate,
     show_error,
 ]

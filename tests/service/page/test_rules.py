@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from playwright.sync_api import expect
 
 from tests.service.conftest import Server
@@ -60,16 +62,56 @@ def test_a_rule_is_made_without_toml_and_edited_again(
     expect(again.locator("#reader-title")).to_have_text("calls/ben.txt")
 
 
-def test_documents_without_a_topic_open_too(open_page: OpenPage, page_server: Server) -> None:
+def test_documents_are_ranked_by_how_surely_they_lack_a_topic(
+    open_page: OpenPage, page_server: Server
+) -> None:
     make_topic(page_server, "leaving")
     page = open_page("#topics")
     card = page.get_by_role("article", name="leaving", exact=True)
     card.get_by_role("button", name="Dialogues without").click()
-    expect(page.locator("#matches-title")).to_have_text("Dialogues without leaving")
-    expect(page.locator("#matches-total")).to_have_text("3 matches")
-    match = page.get_by_role("article", name="chats/opening", exact=True)
-    match.locator(".place button").click()
+    expect(page.locator("#matrix-title")).to_have_text("Dialogues without leaving")
+    expect(page.locator("#matrix-total")).to_have_text("3 lack it, 1 unsure, 3 have it")
+    cells = page.locator("#matrix-cells tbody td")
+    expect(cells).to_have_count(7)
+    expect(cells.first).to_contain_text("lacks")
+    expect(cells.last).to_contain_text("has")
+    page.get_by_role("button", name="chats/opening", exact=True).click()
     expect(page.locator("#reader-text")).to_contain_text("We open at nine.")
+    again = open_page(page.url[page.url.index("#") :])
+    expect(again.locator("#reader-title")).to_have_text("chats/opening")
+    with page.expect_download() as download:
+        page.locator("#save-matrix").click()
+    assert Path(download.value.path()).read_text("utf-8-sig").startswith("doc_id,leaving,")
+
+
+def test_documents_by_topics_are_a_table_whose_cells_open(
+    open_page: OpenPage, page_server: Server
+) -> None:
+    make_topic(page_server, "quits")
+    make_topic(page_server, "renews", phrases=["this agreement renews by itself"])
+    page = open_page("#topics")
+    page.get_by_role("button", name="Dialogues by topics").click()
+    expect(page.locator("#matrix-total")).to_have_text("7 dialogues")
+    heads = page.locator("#matrix-cells thead th").all_inner_texts()
+    assert heads[0] == "dialogue"
+    (at,) = (number for number, head in enumerate(heads) if head.startswith("renews"))
+    page.get_by_role("button", name="renews", exact=True).click()
+    cell = page.locator("#matrix-cells tbody tr").last.locator("td").nth(at - 1)
+    expect(cell).to_contain_text(" %")
+    cell.get_by_role("button").click()
+    expect(page.locator("#reader mark.now")).to_contain_text("renew")
+
+
+def test_the_board_has_the_last_periods_side_by_side(
+    open_page: OpenPage, page_server: Server
+) -> None:
+    make_topic(page_server, "beside")
+    page = open_page("#topics")
+    page.get_by_label("each").select_option("domain")
+    page.get_by_label("Count by").select_option("month")
+    table = page.get_by_role("article", name="beside", exact=True).locator(".side-by-side")
+    expect(table.locator("thead")).to_contain_text("2026-06")
+    expect(table.get_by_role("row").filter(has_text="media")).to_contain_text("+2")
 
 
 def test_what_a_topic_misses_is_asked_passage_by_passage(

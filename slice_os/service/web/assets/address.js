@@ -4,10 +4,10 @@
  */
 
 /**
- * @typedef {{page: "search" | "topics" | "matches", store: string, phrases: string[], counters: string[],
+ * @typedef {{page: "search" | "topics" | "matches" | "matrix", store: string, phrases: string[], counters: string[],
  *   most: string, unit: string, verify: boolean, collapse: boolean,
  *   where: Object<string, any>, measure: import("./scores.js").Measure, least: number | null,
- *   order: string, topic: string, without: string, open: {id: string, start: number, end: number} | null}} View
+ *   order: string, topic: string, open: {id: string, start: number, end: number} | null}} View
  */
 
 /** @type {View} */
@@ -25,10 +25,9 @@ export const BLANK = {
   least: null,
   order: "probability",
   topic: "",
-  without: "",
   open: null,
 };
-const PLAIN = ["store", "most", "unit", "measure", "order", "topic", "without"];
+const PLAIN = ["store", "most", "unit", "measure", "order", "topic"];
 
 /**
  * @param {View} view
@@ -58,7 +57,7 @@ export function fromFragment(fragment) {
   const [page, listed = ""] = fragment.replace(/^#/, "").split(/\?(.*)/s);
   const fields = new URLSearchParams(listed);
   const view = structuredClone(BLANK);
-  if (page === "topics" || page === "matches") view.page = page;
+  if (page === "topics" || page === "matches" || page === "matrix") view.page = page;
   view.phrases = fields.getAll("phrase");
   view.counters = fields.getAll("not");
   for (const name of PLAIN) view[name] = fields.get(name) ?? BLANK[name];

@@ -9,13 +9,14 @@ import { sentence, showError, showNotice, toast } from "./notices.js";
 import { narrow } from "./reader-pane.js";
 import { cutOf } from "./scores.js";
 import { matchesView } from "./matches-view.js";
+import { matrixView } from "./matrix-view.js";
 import { isRule } from "./rules.js";
 import { searchView } from "./search-view.js";
 import { ask, whenKeyNeeded } from "./service.js";
 import { themeButton } from "./theme-button.js";
 import { topicBoard } from "./topic-board.js";
 import { topicForm } from "./topic-form.js";
-import { callDocuments } from "./unit.js";
+import { callDocuments, documentsBy } from "./unit.js";
 
 let view = fromFragment(location.hash);
 /** @type {any[]} */
@@ -27,6 +28,7 @@ themeButton(byId("theme"));
 const form = topicForm();
 const search = searchView(() => view, change, form, listTopics);
 const matches = matchesView(() => view, search.reader);
+const matrix = matrixView(() => view, search.reader);
 const board = topicBoard(form, { search: searchTopic, match: showMatches, changed: listTopics });
 
 /** Change the view; a pushed one can be gone back from. */
@@ -46,12 +48,13 @@ async function show() {
   const store = storeOf(view.store);
   const onTopics = view.page === "topics";
   byId("search-view").hidden = onTopics;
-  byId("search-view").classList.toggle("of-matches", view.page === "matches");
+  byId("search-view").classList.toggle("of-matches", besideReader());
+  for (const page of ["matches", "matrix"]) byId(page).hidden = view.page !== page;
   byId("topics-view").hidden = !onTopics;
   for (const page of ["search", "topics"]) {
     byId(`to-${page}`).setAttribute("aria-current", view.page === page ? "page" : "false");
   }
-  const titles = { topics: "Topics", matches: view.without ? `Without ${view.without}` : view.topic, search: view.phrases[0] };
+  const titles = { topics: "Topics", matches: view.topic, matrix: view.topic ? `Without ${view.topic}` : documentsBy("topics"), search: view.phrases[0] };
   document.title = [titles[view.page], "SLICE-OS"].filter(Boolean).join(" – ");
   if (!store) {
     showNotice(byId("notice"), "No store is served", "Start the service with one: slice-os serve STORE. Make it with slice-os ingest FILES --store STORE.");
@@ -61,9 +64,16 @@ async function show() {
   callDocuments(store.unit);
   byId("store").value = store.name;
   board.leave();
+  matrix.leave();
   if (onTopics) await board.show(store);
   else if (view.page === "matches") await matches.open();
+  else if (view.page === "matrix") await matrix.open();
   else await search.open(store);
+}
+
+/** Whether a list of its own stands beside the reader, in place of the search. */
+function besideReader() {
+  return view.page === "matches" || view.page === "matrix";
 }
 
 async function listTopics() {
@@ -73,12 +83,12 @@ async function listTopics() {
     element("option", { value: "" }, "none"),
     ...topics.map(({ name }) => element("option", { value: name }, name)),
   );
-  if (view.page !== "matches" && topics.length && !topics.some(({ name }) => name === view.topic)) change({ topic: "" });
+  if (!besideReader() && topics.length && !topics.some(({ name }) => name === view.topic)) change({ topic: "" });
   byId("topic").value = view.topic;
 }
 
 function showMatches(changes) {
-  change({ page: "matches", topic: "", without: "", open: null, ...changes }, true);
+  change({ page: "matches", topic: "", open: null, ...changes }, true);
   show();
 }
 
@@ -136,7 +146,7 @@ byId("store").addEventListener("change", () => {
 for (const page of ["search", "topics"]) {
   byId(`to-${page}`).addEventListener("click", (event) => {
     event.preventDefault();
-    change({ page, open: null, without: "", ...(view.page === "matches" && { topic: "" }) }, true);
+    change({ page, open: null, ...(besideReader() && { topic: "" }) }, true);
     show();
   });
 }

@@ -22,9 +22,9 @@ export function matchRow(match, colourOf, open) {
       quoted(hit, colourOf, open),
     );
   });
-  const lacking = match.lacks.map(({ topic, nearest }) => element(
+  const lacking = match.lacks.map(({ topic, finding, nearest }) => element(
     "li", {},
-    element("span", { class: "chip doubt" }, "no ", isolated(topic)),
+    element("span", { class: "chip doubt" }, finding === "unsure" ? "perhaps no " : "no ", isolated(topic)),
     nearest ? element("span", { class: "soft" }, " nearest: ") : element("span", { class: "soft" }, " nothing comes near"),
     nearest ? quoted(nearest, colourOf, open) : null,
     nearest && nearest.probability !== null ? element("b", {}, ` ${percent(nearest.probability)}`) : null,

@@ -1,14 +1,14 @@
-/** The matches of a rule, or the documents without a topic; each opens its document beside. */
+/** The matches of a rule; each opens its document beside. */
 
 import { byId, coloursBy, counted, element, isolated } from "./dom.js";
 import { matchRow, placeOf } from "./match-row.js";
 import { showError, showNotice, tell } from "./notices.js";
-import { namesIn, without } from "./rules.js";
+import { namesIn } from "./rules.js";
 import { keyOf } from "./scores.js";
 import { ask } from "./service.js";
 import { ruleInWords } from "./topic-card.js";
 import { topicPath } from "./topic-form.js";
-import { documentWord, documentsWithout } from "./unit.js";
+import { documentWord } from "./unit.js";
 
 const FIRST = 200;
 
@@ -48,18 +48,18 @@ export function matchesView(current, reader) {
 
   async function find(limit) {
     const mine = (asked += 1);
-    const { store, topic, without: lacking } = current();
+    const { store, topic } = current();
     reader.close(true);
     notice.hidden = true;
     list.replaceChildren();
     byId("matches-total").textContent = "";
     byId("matches-rule").replaceChildren();
-    byId("matches-title").replaceChildren(lacking ? `${documentsWithout()} ` : "", isolated(lacking || topic));
+    byId("matches-title").replaceChildren(isolated(topic));
     root.setAttribute("aria-busy", "true");
     try {
-      const rule = lacking ? without(lacking) : await ask(topicPath(topic));
+      const rule = await ask(topicPath(topic));
       byId("matches-rule").replaceChildren(ruleInWords(rule));
-      const body = { store, ...(lacking ? { rule } : { topics: [topic] }), ...(limit && { limit }) };
+      const body = { store, topics: [topic], ...(limit && { limit }) };
       const found = await ask("match", { body });
       if (mine === asked) show(rule, found, () => find(null));
     } catch (error) {

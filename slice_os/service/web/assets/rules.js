@@ -46,8 +46,3 @@ export function partInWords(part) {
     part.documents > 1 && `in at least ${documents(part.documents)}`,
   ].filter(Boolean).join(", ");
 }
-
-/** A rule that finds the documents without a topic. */
-export function without(name) {
-  return { name: `without ${name}`.slice(0, 100), none: [name] };
-}

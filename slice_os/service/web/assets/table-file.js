@@ -15,6 +15,12 @@ export async function saveCounts(query) {
   save(await askFile(`counts.csv?${new URLSearchParams(query)}`), "counts.csv");
 }
 
+/** Give a person the table of documents by topics. */
+export async function saveMatrix(body, format) {
+  const file = await askFile(`matrix?${new URLSearchParams({ format })}`, { body });
+  save(format === "csv" ? new Blob(["\ufeff", file]) : file, `matrix.${format}`);
+}
+
 function save(blob, name) {
   const address = URL.createObjectURL(blob);
   element("a", { href: address, download: name }).click();

@@ -11,7 +11,7 @@ import { estimateTask } from "./estimate-task.js";
 import { ruleForm } from "./rule-form.js";
 import { topicCard } from "./topic-card.js";
 import { quoted, topicPath } from "./topic-form.js";
-import { documentWord, documents } from "./unit.js";
+import { documentWord, documents, documentsBy } from "./unit.js";
 
 /**
  * @param {ReturnType<import("./topic-form.js").topicForm>} form
@@ -19,6 +19,7 @@ import { documentWord, documents } from "./unit.js";
  */
 export function topicBoard(form, told) {
   const by = byId("counts-by");
+  const within = byId("counts-within");
   const board = byId("board");
   const notice = byId("board-notice");
   const rules = ruleForm();
@@ -29,14 +30,20 @@ export function topicBoard(form, told) {
   let running = new AbortController();
 
   byId("stop-counting").addEventListener("click", leave);
+  byId("show-matrix").addEventListener("click", () => told.match({ page: "matrix" }));
   byId("new-topic").addEventListener("click", async () => {
     if (await form.make({ phrases: [] })) await again();
   });
   byId("new-rule").addEventListener("click", async () => {
     if (await rules({}, true, topics, store)) await again();
   });
-  by.addEventListener("change", () => show(store));
-  byId("save-counts").addEventListener("click", () => saveCounts({ store: store.name, by: by.value }).catch(toastError));
+  for (const choice of [by, within]) choice.addEventListener("change", () => show(store));
+  byId("save-counts").addEventListener("click", () => saveCounts(asked()).catch(toastError));
+
+  /** What is counted, as the service reads it. */
+  function asked() {
+    return { store: store.name, by: by.value, ...(within.value && { within: within.value }) };
+  }
 
   async function again() {
     told.changed();
@@ -73,8 +80,9 @@ export function topicBoard(form, told) {
       const found = await ask("topics");
       const { problems = [] } = found;
       ({ topics } = found);
+      byId("show-matrix").textContent = documentsBy("topics");
       byId("new-rule").disabled = !topics.some((topic) => !isRule(topic));
-      const view = { store: store.name, by: by.value };
+      const view = asked();
       const deeds = { search: told.search, match: told.match, edit, drop, changed: again, estimate: measure, settled: tellAgreement };
       const cards = topics.map((topic) => topicCard(topic, { ...view, usual: usualCut(store) }, deeds));
       const broken = problems.map((problem) => element("p", { class: "wrong" }, isolated(sentence(problem))));
@@ -145,8 +153,11 @@ export function topicBoard(form, told) {
   /** Offer to count by the fields of the store. */
   function offerFields(names) {
     const chosen = by.value;
-    by.replaceChildren(...["week", "day", "document", ...names].map((name) => element("option", { value: name }, name === "document" ? documentWord() : name)));
+    by.replaceChildren(...["week", "day", "month", "document", ...names].map((name) => element("option", { value: name }, name === "document" ? documentWord() : name)));
     by.value = [...by.options].some((one) => one.value === chosen) ? chosen : "week";
+    const each = within.value;
+    within.replaceChildren(element("option", { value: "" }, "–"), ...names.map((name) => element("option", { value: name }, name)));
+    within.value = names.includes(each) ? each : "";
   }
 
   return { show, leave };

@@ -1,6 +1,6 @@
 /** One topic on the board: what it is, how often it occurs, and what can be done with it. */
 
-import { countsChart } from "./counts-chart.js";
+import { countsChart, countsTable } from "./counts-chart.js";
 import { disputeList } from "./disputes.js";
 import { counted, element, isolated, plural } from "./dom.js";
 import { sampleInWords } from "./estimate-words.js";
@@ -14,7 +14,7 @@ import { documents, documentsWithout, haveHits } from "./unit.js";
 
 /**
  * @param {any} topic
- * @param {{store: string, by: string, usual: {measure: string, least: number}}} view
+ * @param {{store: string, by: string, within?: string, usual: {measure: string, least: number}}} view
  * @param {{search: (topic: any, where?: any) => void, match: (view: Object) => void,
  *   edit: (topic: any) => void, drop: (topic: any) => void, estimate: (topic: any) => void,
  *   changed: (topic: any) => void, settled: () => void}} told
@@ -50,12 +50,12 @@ export function topicCard(topic, view, told) {
     const totals = rule ? `${counted(found.total)} ${found.total === 1 ? "match" : "matches"}` : plural(found.total, "hit");
     chart.replaceChildren(
       element("p", { class: "soft" }, totals, rate),
-      countsChart(found.counts, view.by, (where) => (rule ? told.match({ topic: topic.name }) : told.search(topic, where))),
+      view.within || view.by === "month" ? countsTable(found.counts, view.by, view.within) : countsChart(found.counts, view.by, (where) => (rule ? told.match({ topic: topic.name }) : told.search(topic, where))),
     );
   }
 
   async function count() {
-    const query = new URLSearchParams({ by: view.by, store: view.store });
+    const query = new URLSearchParams({ by: view.by, store: view.store, ...(view.within && { within: view.within }) });
     try {
       showCounts(await ask(`${path}/counts?${query}`));
     } catch (error) {
@@ -131,7 +131,7 @@ export function topicCard(topic, view, told) {
         button("Test", test),
       ] : [
         button("Show hits", () => told.search(topic)),
-        button(documentsWithout(), () => told.match({ without: topic.name })),
+        button(documentsWithout(), () => told.match({ page: "matrix", topic: topic.name })),
         button("What is missed?", () => told.estimate(topic)),
         button("Test", test),
         button("Near misses", suggest),

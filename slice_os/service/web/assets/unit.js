@@ -25,6 +25,11 @@ export function documentsWithout() {
   return `${word[0].toUpperCase()}${word.slice(1)} without`;
 }
 
+/** "Dialogues by topics". */
+export function documentsBy(what) {
+  return documentsWithout().replace(/without$/, `by ${what}`);
+}
+
 /**
  * How many documents have a hit that nobody rejected, in words: "4 of 3,000 dialogues have a hit".
  *
