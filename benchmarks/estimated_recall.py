@@ -132,7 +132,7 @@ def compared(
     whole = scored.sample(corpus, 10**9)
     numbers = (number for some in scored.chosen(10**9) for number in some)
     right = {
-        number: touched(hit.context, said.get(hit.doc_id, ()))
+        number: touched(hit.passage, said.get(hit.doc_id, ()))
         for number, hit in zip(numbers, whole.hits, strict=True)
     }
     truth = labelled(scored, right, 10**9, 0)

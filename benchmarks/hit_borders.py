@@ -151,7 +151,7 @@ def spoken(name: str, turns: Iterable[tuple[str, str]]) -> Document:
 
 def judged(hit: Hit) -> dict[str, Any]:
     """The rule's verdict on a hit, with the text that a reader needs to judge it."""
-    text, start, end = hit.context.text, hit.start - hit.context.start, hit.end - hit.context.start
+    text, start, end = hit.passage.text, hit.start - hit.passage.start, hit.end - hit.passage.start
     phrase = hit.phrase.lower()
     words = find_words(text)
     before = text[words[words[:, 1] <= start][-1, 1] if (words[:, 1] <= start).any() else 0 : start]
@@ -159,8 +159,8 @@ def judged(hit: Hit) -> dict[str, Any]:
     spoken = hit.text.split()
     sentence = hit.sentence
     assert sentence is not None
-    begin = max(0, sentence.start - hit.context.start)
-    around = text[begin : sentence.end - hit.context.start]
+    begin = max(0, sentence.start - hit.passage.start)
+    around = text[begin : sentence.end - hit.passage.start]
     told, asked = is_clause(around), meaning_of(hit.phrase).verb
     goes_on = hit.end < sentence.end and not PUNCTUATION.search(after)
     went_on = hit.start > sentence.start and not PUNCTUATION.search(before)
@@ -212,7 +212,7 @@ def span_of(hit: Hit) -> Hit:
     if hit.span is None:
         return hit
     start, end = hit.span.start, hit.span.end
-    text = hit.context.text[start - hit.context.start : end - hit.context.start]
+    text = hit.passage.text[start - hit.passage.start : end - hit.passage.start]
     return replace(hit, start=start, end=end, text=text, span=None)
 
 

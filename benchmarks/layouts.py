@@ -106,7 +106,7 @@ class Bench:
                     writer.write(part)
             return [
                 {
-                    (hit.doc_id, self.ordinal[hit.doc_id, hit.context.start])
+                    (hit.doc_id, self.ordinal[hit.doc_id, hit.passage.start])
                     for hit in local.search(phrase, top_k=TOP, fusion=fusion, verify=False)
                 }
                 for phrase in self.phrases
@@ -184,7 +184,7 @@ def slice_os(bench: Bench, truth: list[set[Place]]) -> dict[str, Any]:
                 hits = corpus.search(
                     bench.phrases[number], top_k=TOP, fusion="cosine", verify=False
                 )
-                return [(hit.doc_id, bench.ordinal[hit.doc_id, hit.context.start]) for hit in hits]
+                return [(hit.doc_id, bench.ordinal[hit.doc_id, hit.passage.start]) for hit in hits]
 
             row[engine.lang] = asked(search, truth)
     return row

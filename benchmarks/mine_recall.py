@@ -49,7 +49,7 @@ def measure(corpus: Corpus, store: OpenSearchStore, phrases: list[str], how: str
     ids = _ids(store)
     cosines: dict[str, list[tuple[str, float]]] = defaultdict(list)
     for hit in hits:
-        cosines[hit.phrase].append((ids[hit.doc_id, hit.context.start], hit.cosine))
+        cosines[hit.phrase].append((ids[hit.doc_id, hit.passage.start], hit.cosine))
     for threshold in THRESHOLDS:
         for name, propose in WAYS.items():
             found = wanted = proposed = 0

@@ -40,7 +40,7 @@ RESULTS = Path(__file__).parent / "results" / "opensearch_store.json"
 
 def passages(hits: Hits) -> set[tuple[str, int]]:
     """The passages that contain hits."""
-    return {(hit.doc_id, hit.context.start) for hit in hits}
+    return {(hit.doc_id, hit.passage.start) for hit in hits}
 
 
 def load(location: str, path: Path, encoder: SpanEncoder, options: IndexOptions) -> dict[str, Any]:

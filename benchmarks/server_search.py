@@ -119,7 +119,7 @@ def times(work: Callable[[str], object], phrases: list[str]) -> dict[str, float]
 
 def passages(hits: Hits | None) -> set[tuple[str, int]]:
     """The passages that contain hits."""
-    return {(hit.doc_id, hit.context.start) for hit in hits or ()}
+    return {(hit.doc_id, hit.passage.start) for hit in hits or ()}
 
 
 def one_client(work: tuple[str, str, list[str], bool | None]) -> list[float]:

@@ -294,4 +294,4 @@ def test_a_hit_has_the_times_of_its_own_words(tmp_path: Path, encoder: SpanEncod
             hit = hits[0]
             assert "cancel" in hit.text
             assert hit.metadata == {"speaker": "Ann", "start_time": 2, "end_time": 3}
-            assert texts[0] in hit.context.text
+            assert texts[0] in hit.passage.text

@@ -66,11 +66,11 @@ class TestHits:
         for hit in hits:
             text = corpus.text(hit.doc_id)
             assert text[hit.start : hit.end] == hit.text
-            assert text[hit.context.start : hit.context.end] == hit.context.text
+            assert text[hit.passage.start : hit.passage.end] == hit.passage.text
 
     def test_can_be_filtered_by_speaker(self, corpus: Corpus) -> None:
         hits = corpus.search("Hello", where={"speaker": "agent"})
-        assert [hit.context.text for hit in hits] == ["Hello there."]
+        assert [hit.passage.text for hit in hits] == ["Hello there."]
 
     def test_can_be_filtered_by_a_higher_threshold(self, corpus: Corpus) -> None:
         hits = corpus.mine(PHRASES, threshold=0.4)

@@ -38,8 +38,8 @@ def margin(
     hit: Hit, encoder: SpanEncoder, phrases: Sequence[str], counters: Sequence[str]
 ) -> float:
     """How much nearer the span of a hit is to the phrases than to the counter-phrases."""
-    start, span = hit.context.start, hit.span or hit
-    words = encoder.encode_spans(hit.context.text, [(span.start - start, span.end - start)])
+    start, span = hit.passage.start, hit.span or hit
+    words = encoder.encode_spans(hit.passage.text, [(span.start - start, span.end - start)])
     near, far = (encoder.encode_phrases(texts) @ words[0] for texts in (phrases, counters))
     return float(near.max() - far.max())
 

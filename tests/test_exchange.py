@@ -273,8 +273,8 @@ class TestImport:
         assert "0 labels added" in self.imported(run, "export.json")
         added = read_labels("store/labels.jsonl")[0]
         assert (added.reader, added.date) == ("label-studio-3", "2026-11-23T16:00:00.12Z")
-        assert added.context is not None
-        assert added.context.text == "I never\nsaid so."
+        assert added.passage is not None
+        assert added.passage.text == "I never\nsaid so."
         done = run("mine", "--topics", "cancel.toml", "--store", "store")
         assert {
             line["doc_id"]: line["label"] for line in map(json.loads, done.out.splitlines())
@@ -344,4 +344,4 @@ class TestImport:
         assert places == sorted(
             (one.doc_id, one.start, one.end, one.group, one.text) for one in hits
         )
-        assert all(one.right and one.text in one.context.text for one in found if one.context)
+        assert all(one.right and one.text in one.passage.text for one in found if one.passage)

@@ -312,7 +312,7 @@ def test_what_is_around_a_hit_stays_in_the_text() -> None:
     for start in range(len(text)):
         hit = Hit("", "call", start, start + 1, text[start], 1.0, None, 1.0, {}, Context(0, 0, ""))
         for before, after in ((0, 0), (1, 0), (0, 2), (9, 9)):
-            around = with_around(hit, text, units_in(CALL), before, after).context
+            around = with_around(hit, text, units_in(CALL), before, after).passage
             assert around.text == text[around.start : around.end]
             assert around.start <= start < around.end
             assert before < 9 or around.text == text

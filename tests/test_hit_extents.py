@@ -123,11 +123,11 @@ def test_a_claim_is_about_the_words_of_its_hit(encoder: SpanEncoder) -> None:
             threshold=0.3,
         )
     )
-    assert len({hit.context.start for hit in hits}) > 1
+    assert len({hit.passage.start for hit in hits}) > 1
     for hit in hits:
         claim = claim_of(hit)
-        span, start = hit.span or hit, hit.context.start
-        words = hit.context.text[span.start - start : span.end - start]
+        span, start = hit.span or hit, hit.passage.start
+        words = hit.passage.text[span.start - start : span.end - start]
         assert claim.text[claim.start : claim.end] == words
 
 

@@ -40,7 +40,7 @@ HIT = Hit(
     bm25=None,
     score=0.734562,
     metadata={"speaker": "Kunde", "turn": 3, "rate": 0.5, "vip": True},
-    context=Context(0, 27, "Please end the plan today."),
+    passage=Context(0, 27, "Please end the plan today."),
     probability=0.5,
 )
 HOSTILE = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "＝1", "http://x.org", "{=1}", "'=1")
@@ -65,7 +65,7 @@ hits = st.builds(
     bm25=st.none() | numbers,
     score=numbers,
     metadata=st.dictionaries(texts, scalars, max_size=4),
-    context=st.builds(Context, st.integers(0, 99), st.integers(0, 99), texts),
+    passage=st.builds(Context, st.integers(0, 99), st.integers(0, 99), texts),
     probability=st.none() | numbers,
     reasons=st.lists(texts, max_size=2).map(tuple),
     matches=st.lists(st.tuples(texts, texts), max_size=2).map(tuple),

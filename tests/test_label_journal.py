@@ -223,7 +223,7 @@ def test_a_flip_in_topics_and_labels_is_told() -> None:
 def test_a_flip_is_told_or_changes_nothing(journal: LabelJournal) -> None:
     context = Context(0, 14, "end my plan ok")
     origin = Origin("mini", "ab12", "s", "1.0", 0.625)
-    journal.add([replace(label("a"), context=context, origin=origin, reader="ann"), label("b")])
+    journal.add([replace(label("a"), passage=context, origin=origin, reader="ann"), label("b")])
     journal.take_back([label("b")])
     journal.add([label("c", right=False)])
     journal.rename("cancel", "leave")

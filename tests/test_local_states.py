@@ -31,7 +31,7 @@ def replace_all(store: LocalStore, count: int) -> None:
 
 
 def found(hits: list[Hit]) -> list[tuple[str, int, int, float, str]]:
-    return [(hit.doc_id, hit.start, hit.end, hit.cosine, hit.context.text) for hit in hits]
+    return [(hit.doc_id, hit.start, hit.end, hit.cosine, hit.passage.text) for hit in hits]
 
 
 class TestOneState:

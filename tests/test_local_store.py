@@ -181,8 +181,8 @@ class TestScores:
             for least in (hit.cosine, float(np.nextafter(np.float32(hit.cosine), np.float32(2)))):
                 mined = mine(store, asked, threshold=least)
                 found = search(store, asked, SearchOptions(top_k=100, threshold=least))
-                assert {(one.doc_id, one.context.start) for one in mined} == {
-                    (one.doc_id, one.context.start) for one in found
+                assert {(one.doc_id, one.passage.start) for one in mined} == {
+                    (one.doc_id, one.passage.start) for one in found
                 }
                 page = search(store, asked, SearchOptions(top_k=5, offset=2, threshold=least))
                 assert list(page) == list(found)[2:7]

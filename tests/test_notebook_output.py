@@ -28,7 +28,7 @@ HIT = Hit(
     bm25=1.0,
     score=0.7,
     metadata={"<i>": "</td>"},
-    context=Context(100, 100 + len(PASSAGE), PASSAGE),
+    passage=Context(100, 100 + len(PASSAGE), PASSAGE),
 )
 
 
@@ -82,7 +82,7 @@ class TestHits:
         before, after = "before " * 50, " after" * 50
         passage = before + HIT.text + after
         long = replace(
-            HIT, start=len(before), end=len(before) + len(HIT.text), context=Context(0, 0, passage)
+            HIT, start=len(before), end=len(before) + len(HIT.text), passage=Context(0, 0, passage)
         )
         text = read(long._repr_html_()).text
         assert text.startswith("… before before")
@@ -108,7 +108,7 @@ class TestHits:
 
     @given(text=hard_texts())
     def test_any_text_is_shown_as_text(self, text: str) -> None:
-        hit = replace(HIT, phrase=text, doc_id=text, text="", context=Context(113, 0, text))
+        hit = replace(HIT, phrase=text, doc_id=text, text="", passage=Context(113, 0, text))
         read(hit._repr_html_())
         read(Hits((hit, HIT))._repr_html_())
 

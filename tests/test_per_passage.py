@@ -34,7 +34,7 @@ def calls(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory) -> Cor
 
 
 def passage(hit: Hit) -> tuple[str, int]:
-    return hit.doc_id, hit.context.start
+    return hit.doc_id, hit.passage.start
 
 
 def test_a_passage_that_says_it_twice_has_two_hits(calls: Corpus) -> None:

@@ -33,7 +33,7 @@ def hit(number: int, cosine: float, probability: float | None = 0.5, phrase: str
         bm25=1.5,
         score=0.5,
         metadata={"domain": "mobile"},
-        context=Context(100, 100 + len(text), text),
+        passage=Context(100, 100 + len(text), text),
         probability=probability,
     )
 
@@ -93,7 +93,7 @@ def test_escapes_everything_that_comes_from_hits(out: Path) -> None:
         doc_id=EVIL,
         text=EVIL,
         metadata={EVIL: EVIL},
-        context=Context(100, 107 + 2 * len(EVIL), "x" * 7 + EVIL * 2),
+        passage=Context(100, 107 + 2 * len(EVIL), "x" * 7 + EVIL * 2),
         end=107 + len(EVIL),
     )
     write_report([evil, replace(evil, cosine=0.1)], out, threshold=0.5, title=EVIL)

@@ -399,8 +399,8 @@ def test_review_is_resumable_and_teaches(run: Run, store: str) -> None:
     assert f"1 labels added to {labels}" in first.err
     (label,) = read_labels(labels)
     assert not label.right
-    assert label.context is not None
-    assert label.text in label.context.text
+    assert label.passage is not None
+    assert label.text in label.passage.text
     again = run(*command, typed="y")
     assert "1 labels so far" in again.err
     assert [label.right for label in read_labels(labels)] == [False, True]

@@ -150,7 +150,7 @@ def scan(
 
     def place(hit: Hit) -> tuple[str, list[tuple[int, int]]]:
         nonlocal units
-        own = hit.context  # two documents may have one id
+        own = hit.passage  # two documents may have one id
         while near[0].id != hit.doc_id or near[0].text[own.start : own.end] != own.text:
             near.popleft()
             units = []

@@ -93,8 +93,8 @@ def _question(hit: ReadHit, reader: str) -> Question:
         printable(f"{first.doc_id}:{first.start}-{first.end}"),
         *(
             [printable(first.text)]
-            if first.context is None
-            else in_context(first.context, first.start, first.end)
+            if first.passage is None
+            else in_context(first.passage, first.start, first.end)
         ),
     ]
     words = {label.key: label for label in hit.labels}

@@ -49,7 +49,7 @@ def render(hit: Hit, number: int, with_phrase: bool = False, whole: bool = False
             for key, one in hit.metadata.items()
         ),
     ]
-    context = in_context(hit.context, hit.start, hit.end, whole, struck=hit.label is False)
+    context = in_context(hit.passage, hit.start, hit.end, whole, struck=hit.label is False)
     return "\n".join([*_filled(head, width), *context, ""])
 
 

@@ -57,7 +57,7 @@ class Exhaustive:
         """The share of the best passages, ties included, among a store's hits at each cutoff."""
         shares = []
         for cutoff, least in zip(CUTOFFS, self.best[row], strict=True):
-            keys = [(hit.doc_id, hit.context.start) for hit in hits[:cutoff]]
+            keys = [(hit.doc_id, hit.passage.start) for hit in hits[:cutoff]]
             right = sum(
                 key in self.cosines and self.cosines[key][row] >= least - TIE for key in keys
             )

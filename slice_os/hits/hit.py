@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from math import isfinite
 from pathlib import Path
@@ -61,7 +61,7 @@ class Hit:
             is no corpus to count terms in.
         score: cosine and BM25, fused; searches rank by it.
         metadata: the document's fields, and the speaker, times, page or heading of the span.
-        context: the passage around the span.
+        passage: the one around the span.
         probability: how likely the span says the phrase, by the verifier if the hit was verified,
             otherwise by the model's calibration; None if the model has none.
         reasons: evidence of the verifier against the hit, for people.
@@ -86,7 +86,7 @@ class Hit:
     bm25: float | None
     score: float
     metadata: Metadata
-    context: Context
+    passage: Context
     probability: float | None = None
     reasons: tuple[str, ...] = ()
     matches: tuple[tuple[str, str], ...] = ()
@@ -131,7 +131,7 @@ class Hit:
             "span": self.span and self.span.to_dict(),
             "count": self.count,
             "label": self.label,
-            "passage": self.context.to_dict(),
+            "passage": self.passage.to_dict(),
         }
 
     def to_json(self) -> bytes:
@@ -143,15 +143,15 @@ class Hit:
 
         A span is its clause if the phrase is one, or if it has a verb itself.
         """
-        own, context = self.span or Extent(self.start, self.end), self.context
+        own, passage = self.span or Extent(self.start, self.end), self.passage
         wide = {CLAUSE: self.clause, SENTENCE: self.sentence, TURN: self.turn or self.sentence}
         if unit == SPAN:
-            words = context.text[own.start - context.start : own.end - context.start]
+            words = passage.text[own.start - passage.start : own.end - passage.start]
             whole = meaning_of(self.phrase).verb or is_clause(words)
             wide[SPAN] = self.clause if whole else None
         around = wide[unit] or own
-        start, end = max(around.start, context.start), min(around.end, context.end)
-        text = context.text[start - context.start : end - context.start]
+        start, end = max(around.start, passage.start), min(around.end, passage.end)
+        text = passage.text[start - passage.start : end - passage.start]
         span = None if (start, end) == (own.start, own.end) else own
         return replace(self, start=start, end=end, text=text, span=span)
 
@@ -164,8 +164,8 @@ class Hit:
         return with_facts(self._marked(), facts)
 
     def _marked(self) -> str:
-        start = self.start - self.context.start
-        return marked(self.context.text, start, start + len(self.text))
+        start = self.start - self.passage.start
+        return marked(self.passage.text, start, start + len(self.text))
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> Hit:
@@ -175,9 +175,9 @@ class Hit:
         """
         try:
             values = {
-                name: decode(hint, raw[json_name], json_name)
-                for name, json_name, hint in _hit_fields()
-                if json_name in raw
+                name: decode(hint, raw[name], name)
+                for name, hint in type_hints(Hit).items()
+                if name in raw
             }
             hit = cls(**values)
             hit.to_json()  # refuses numbers and text that JSON cannot hold
@@ -203,7 +203,7 @@ class Hit:
     @cache
     def columns() -> tuple[Column, ...]:
         """The columns of hits in tables, in order; those of their metadata follow."""
-        hints = {json_name: hint for _, json_name, hint in _hit_fields()} | {"band": str}
+        hints = type_hints(Hit) | {"band": str}
         blank = Hit("", "", 0, 0, "", 0.0, None, 0.0, {}, Context(0, 0, ""))
         return tuple(columns_of((name, hints[name]) for name in blank.to_dict()))
 
@@ -246,14 +246,7 @@ def without_vectors(hit: Hit, **told: Any) -> Hit:
 
 
 def _values(hit: Hit) -> dict[str, Any]:
-    return {name: getattr(hit, name) for name, _, _ in _hit_fields()}
-
-
-@cache
-def _hit_fields() -> tuple[tuple[str, str, Any], ...]:
-    """Name, name in JSON and type of every field of a hit."""
-    names, hints = {"context": "passage"}, type_hints(Hit)
-    return tuple((one.name, names.get(one.name, one.name), hints[one.name]) for one in fields(Hit))
+    return {name: getattr(hit, name) for name in type_hints(Hit)}
 
 
 def counting(hits: Iterable[Hit]) -> Iterator[Hit]:

@@ -23,7 +23,7 @@ def check_content(content: str) -> str:
 
 def content_of(hit: Hit, content: str) -> str:
     """The passage around a hit, or its span."""
-    return hit.text if content == SPAN else hit.context.text
+    return hit.text if content == SPAN else hit.passage.text
 
 
 def evidence_of(hit: Hit) -> dict[str, Any]:
@@ -33,8 +33,8 @@ def evidence_of(hit: Hit) -> dict[str, Any]:
     return {
         **{name: raw[name] for name in (*named, "band", "reasons", "matches")},
         "span": hit.text,
-        "passage_start": hit.context.start,
-        "passage_end": hit.context.end,
+        "passage_start": hit.passage.start,
+        "passage_end": hit.passage.end,
     }
 
 

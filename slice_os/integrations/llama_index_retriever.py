@@ -81,7 +81,7 @@ class LlamaIndexRetriever(BaseRetriever):
 
 def _node(hit: Hit, content: str) -> TextNode:
     # LlamaIndex drops nodes with an id that it has seen, and a document may have several hits.
-    shown = hit if content == SPAN else hit.context
+    shown = hit if content == SPAN else hit.passage
     unread = list(evidence_of(hit))
     return TextNode(
         id_=f"{hit.doc_id}:{hit.start}-{hit.end}",

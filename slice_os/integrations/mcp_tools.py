@@ -317,5 +317,5 @@ def _bounded(hits: Iterable[Hit], limit: int) -> FoundHits:
 
 
 def _shown(hit: Hit) -> FoundHit:
-    raw = {**hit.to_dict(), "passage": hit.context.text}
+    raw = {**hit.to_dict(), "passage": hit.passage.text}
     return FoundHit(**{field.name: raw[field.name] for field in fields(FoundHit)})

@@ -90,7 +90,7 @@ def with_around(
     shown = units[max(0, first - before) : max(first, last) + 1 + after]
     start = min([hit.start, *(unit[0] for unit in shown[:1])])
     end = max([hit.end, *(unit[1] for unit in shown[-1:])])
-    return replace(hit, context=Context(start, end, text[start:end]))
+    return replace(hit, passage=Context(start, end, text[start:end]))
 
 
 def surrounded(

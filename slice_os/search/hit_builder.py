@@ -88,7 +88,7 @@ class HitBuilder:
             bm25=bm25,
             score=score,
             metadata=self._layout.own_metadata(passage.metadata, start, end),
-            context=self._context,
+            passage=self._context,
             probability=self._probability(row, span),
             clause=None if self._foreign else self._clause(row, span),
             sentence=own_extent(self._layout.sentences, start, end),

@@ -111,7 +111,7 @@ def assign(
 
 
 def _passage(hit: Hit) -> tuple[str, int]:
-    return hit.doc_id, hit.context.start
+    return hit.doc_id, hit.passage.start
 
 
 def admits(where: Where, metadata: Metadata) -> bool:
@@ -129,7 +129,7 @@ def answer(hit: Hit, labels: Iterable[Label]) -> bool | None:
 
     Labels of words that the document no longer has there do not count.
     """
-    span, passage = hit.span or hit, hit.context
+    span, passage = hit.span or hit, hit.passage
     given = [
         label.right
         for label in labels

@@ -97,7 +97,7 @@ class LabelJournal:
         with self._opened() as file:
             answers = (answer.label for answer in read_answers(contents(file), self.path))
             given = [one for one in answers if (one.reader, one.settled, one.key) in wanted]
-            bare = (replace(one, context=None, origin=None, date=_now()) for one in given)
+            bare = (replace(one, passage=None, origin=None, date=_now()) for one in given)
             rows = ({**label.to_row(), "label": None} for label in bare)
             append(file, b"".join(map(sealed, rows)))
         return given

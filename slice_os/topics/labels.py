@@ -72,7 +72,7 @@ class Label:
         doc_id: their document; empty if unknown.
         start: first code point in the document.
         end: one past the last.
-        context: the passage around them, if known; they are then encoded in it.
+        passage: the one around them, if known; they are then encoded in it.
         reader: name of who says so; empty if unknown.
         settled: whether it ends a disagreement of readers.
         date: when it was given, in UTC, as in 2026-11-23T16:00:00Z; empty if unknown.
@@ -86,7 +86,7 @@ class Label:
     doc_id: str = ""
     start: int = 0
     end: int = 0
-    context: Context | None = None
+    passage: Context | None = None
     reader: str = ""
     settled: bool = False
     date: str = field(default="", compare=False)
@@ -107,9 +107,9 @@ class Label:
     def of(cls, hit: Hit, right: bool, reader: str = "", origin: Origin | None = None) -> Label:
         """A label of the span of a hit of a topic."""
         span = hit.span or hit
-        begin = hit.context.start
-        text = hit.context.text[span.start - begin : span.end - begin]
-        place = (hit.doc_id, span.start, span.end, hit.context)
+        begin = hit.passage.start
+        text = hit.passage.text[span.start - begin : span.end - begin]
+        place = (hit.doc_id, span.start, span.end, hit.passage)
         speaker = str(hit.metadata.get(SPEAKER, ""))
         told: dict[str, Any] = {"reader": reader, "origin": origin, "speaker": speaker}
         return cls(hit.topic or "", text, right, *place, **told)
@@ -125,7 +125,7 @@ class Label:
             "label": self.right,
         }
         told = {
-            "passage": self.context and self.context.to_dict(),
+            "passage": self.passage and self.passage.to_dict(),
             "reader": self.reader,
             "settled": self.settled,
             "date": self.date,
@@ -316,29 +316,29 @@ def label_of(row: Mapping[str, Any], where: str) -> Label:
 
     Raises an `InputError` on a missing field, or one of another type.
     """
-    context, label = row.get("passage"), row.get("label")
+    passage, label = row.get("passage"), row.get("label")
     try:
-        if context is not None:
-            context = record(Context, known(Context, decode(Mapping[str, Any], context, "passage")))
+        if passage is not None:
+            passage = record(Context, known(Context, decode(Mapping[str, Any], passage, "passage")))
         found = record(
             Label,
             {"end": len(str(row.get("text"))), **{key: row[key] for key in _PLAIN if key in row}},
             right=decode(bool, bool(label) if label in (0, 1) else label, "label"),
-            context=context,
+            passage=passage,
             speaker=str(row.get(SPEAKER) or (row.get("metadata") or {}).get(SPEAKER, "")),
         )
-        if context is None:
+        if passage is None:
             return found
-        if _said(context, found) != found.text:
+        if _said(passage, found) != found.text:
             raise InputError("'passage' does not have 'text' from 'start' to 'end'")
         if row.get("span"):
             span = decode(Extent, row["span"], "span")
-            text = _said(context, span)
+            text = _said(passage, span)
             found = replace(found, start=span.start, end=span.end, text=text)
         return found
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
 
 
-def _said(context: Context, place: Label | Extent) -> str:
-    return context.text[place.start - context.start : place.end - context.start]
+def _said(passage: Context, place: Label | Extent) -> str:
+    return passage.text[place.start - passage.start : place.end - passage.start]

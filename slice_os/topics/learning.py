@@ -168,16 +168,16 @@ def fit_calibration(odds: Float64Array, right: FloatArray) -> tuple[float, float
 
 def label_vectors(labels: Sequence[Label], encoder: SpanEncoder) -> FloatArray:
     """``(n, dimension)`` unit vectors of labelled words, in their passage if it is known."""
-    alone = list(dict.fromkeys(label.text for label in labels if label.context is None))
+    alone = list(dict.fromkeys(label.text for label in labels if label.passage is None))
     vectors = dict(zip(alone, encoder.encode_phrases(alone), strict=True))
     encoded = lru_cache(_PASSAGES_KEPT)(encoder.encode_text)
     found = []
     for label in labels:
-        if label.context is None:
+        if label.passage is None:
             found.append(vectors[label.text])
             continue
-        aligned, pieces = encoded(label.context.text)
-        begin, words = label.context.start, aligned.words
+        aligned, pieces = encoded(label.passage.text)
+        begin, words = label.passage.start, aligned.words
         first, last = touched_words(words, label.start - begin, label.end - begin)
         own = pieces[words[first, 2] : words[last - 1, 3]] if first < last else pieces[:0]
         vector = own.sum(axis=0)
@@ -188,13 +188,13 @@ def label_vectors(labels: Sequence[Label], encoder: SpanEncoder) -> FloatArray:
 def sentence_of(label: Label) -> str:
     """The sentence with most of a label's words, as far as its passage goes; or the words alone."""
     text, begin, end = label.text, 0, len(label.text)
-    if label.context is not None:
-        text, begin = label.context.text, label.start - label.context.start
+    if label.passage is not None:
+        text, begin = label.passage.text, label.start - label.passage.start
         end += begin
     stops = (stop.end() for stop in _STOP.finditer(text))
     edges = pairwise(sorted({0, *sentence_ends(text), *stops}))
     first, last = max(edges, key=lambda one: min(one[1], end) - max(one[0], begin))
-    return " ".join((text[first:last] if label.context else text).split())
+    return " ".join((text[first:last] if label.passage else text).split())
 
 
 def is_of_speaker(topic: Topic, label: Label) -> bool:
@@ -232,9 +232,9 @@ def _log_odds(
 
 
 def _claim(label: Label, phrase: str, prior: float | None) -> Claim:
-    if label.context is None:
+    if label.passage is None:
         return Claim(phrase, label.text, 0, len(label.text), prior)
-    begin, text = label.context.start, label.context.text
+    begin, text = label.passage.start, label.passage.text
     return claim_in(phrase, text, label.start - begin, label.end - begin, prior)
 
 

@@ -147,7 +147,7 @@ class _Begins(dict[str, list[int]]):
 def is_question(hit: Hit) -> bool:
     """Whether the sentence of a hit ends with a question mark."""
     own = hit.sentence or hit
-    text = hit.context.text[: max(0, own.end - hit.context.start)]
+    text = hit.passage.text[: max(0, own.end - hit.passage.start)]
     return text.rstrip(" \t\r\n\"'”’)").endswith(("?", "？"))
 
 

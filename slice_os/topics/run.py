@@ -220,7 +220,7 @@ class TopicTagger:
         """The part with a field ``topic_NAME``, true, in each passage that has a hit of a topic."""
         found: dict[int, dict[str, bool]] = {}
         for hit in self.hits(part):
-            found.setdefault(hit.context.start, {})[f"{FIELD_PREFIX}{hit.topic}"] = True
+            found.setdefault(hit.passage.start, {})[f"{FIELD_PREFIX}{hit.topic}"] = True
 
         def tagged(passage: EncodedPassage) -> EncodedPassage:
             if passage.start not in found:

@@ -269,7 +269,7 @@ def _judged(candidates: ScoredCandidates, asked: TopicQuery) -> Iterator[tuple[i
     at = {(one.doc_id, one.encoded.start): numbers[key] for key, one in loaded.items()}
     below: list[Hit] = []
     hits = list(asked.assign(all_hits(near, asked.query, asked.least), below=below.append))
-    yield from ((at[hit.doc_id, hit.context.start], hit) for hit in (*hits, *below))
+    yield from ((at[hit.doc_id, hit.passage.start], hit) for hit in (*hits, *below))
 
 
 def _nearest(corpus: Corpus, asked: TopicQuery, wanted: set[int]) -> dict[int, Hit]:

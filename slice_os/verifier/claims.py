@@ -84,7 +84,7 @@ def begun(verifier: Verifier, claims: Sequence[Claim]) -> Verdicts:
 
 def claim_of(hit: Hit) -> Claim:
     """The claim that a hit makes, about the sentences of its passage that its span touches."""
-    span, context = hit.span or hit, hit.context
+    span, context = hit.span or hit, hit.passage
     reading = hit.reading if isinstance(hit, UnreadHit) else Reading(context.text)
     # A sentence may begin before its passage.
     begin = context.start if hit.sentence is None else max(hit.sentence.start, context.start)

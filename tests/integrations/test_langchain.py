@@ -84,12 +84,12 @@ class TestRetriever:
                 found = document.metadata
                 text = corpus.text(found["doc_id"])
                 assert document.page_content == text[found["start"] : found["end"]] == hit.text
-                assert text[found["passage_start"] : found["passage_end"]] == hit.context.text
+                assert text[found["passage_start"] : found["passage_end"]] == hit.passage.text
                 assert found["cosine"] == pytest.approx(hit.cosine, abs=1e-6)
                 assert found["probability"] == pytest.approx(hit.probability, abs=1e-6)
                 assert found["reasons"] == list(hit.reasons)
             (whole,) = LangChainRetriever(corpus=corpus, k=1).invoke(PHRASE)
-            assert whole.page_content == hits[0].context.text
+            assert whole.page_content == hits[0].passage.text
 
     async def test_a_call_can_choose(self, contracts: Path) -> None:
         retriever = LangChainRetriever(corpus=contracts)

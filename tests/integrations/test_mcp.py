@@ -66,7 +66,7 @@ async def test_a_model_searches_over_standard_streams(
             for shown, hit in zip(found["hits"], hits, strict=True):
                 text = corpus.text(shown["doc_id"])
                 assert text[shown["start"] : shown["end"]] == shown["text"] == hit.text
-                assert shown["passage"] == hit.context.text
+                assert shown["passage"] == hit.passage.text
                 assert shown["cosine"] == pytest.approx(hit.cosine, abs=1e-6)
             mined = await answer(client, "mine", phrases=[PHRASE], threshold=0.45)
             assert mined["complete"]

@@ -39,7 +39,7 @@ def test_pages_of_equal_candidates_never_repeat(calls: Corpus) -> None:
     pages = [calls.search(PHRASES, top_k=7, offset=o, num_candidates=30) for o in (0, 7, 14, 21)]
     together = [hit for page in pages for hit in page]
     assert together == list(whole[:28])
-    assert len({(hit.doc_id, hit.context.start) for hit in together}) == 28
+    assert len({(hit.doc_id, hit.passage.start) for hit in together}) == 28
 
 
 def test_a_page_beyond_the_candidates_is_refused(calls: Corpus) -> None:
@@ -80,7 +80,7 @@ def test_candidates_beyond_the_nearest(calls: Corpus, monkeypatch: pytest.Monkey
     monkeypatch.setattr(searches, "GRAPH_WIDTH", 5)
     proposed = list(calls.mine(PHRASES, threshold=0.5, exhaustive=False))
     assert proposed == [hit for hit in walked if hit in proposed]
-    assert len({(hit.doc_id, hit.context.start) for hit in proposed}) > 10
+    assert len({(hit.doc_id, hit.passage.start) for hit in proposed}) > 10
 
 
 def test_candidates_are_fetched_in_several_answers(

@@ -74,9 +74,9 @@ def test_with_the_plugin_the_server_ranks(calls: Corpus, opensearch: OpenSearch)
     found = calls.search(PHRASES, fusion="server", top_k=5)
     assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
     for phrase in PHRASES:
-        exact = {hit.context: hit.cosine for hit in calls.search(phrase, top_k=NUM_CANDIDATES)}
+        exact = {hit.passage: hit.cosine for hit in calls.search(phrase, top_k=NUM_CANDIDATES)}
         for hit in calls.search(phrase, fusion="server", top_k=5):
-            assert hit.cosine == pytest.approx(exact[hit.context], abs=1e-4)
+            assert hit.cosine == pytest.approx(exact[hit.passage], abs=1e-4)
 
 
 def test_a_node_without_the_plugin_knows_neither(calls: Corpus, opensearch: OpenSearch) -> None:

@@ -97,7 +97,7 @@ def test_texts_and_offsets_hold(stores: tuple[Corpus, Corpus]) -> None:
         text = texts[hit.doc_id]
         assert text == local.text(hit.doc_id)
         assert text[hit.start : hit.end] == hit.text
-        assert text[hit.context.start : hit.context.end] == hit.context.text
+        assert text[hit.passage.start : hit.passage.end] == hit.passage.text
 
 
 def test_metadata_of_documents_are_those_of_a_local_store(stores: tuple[Corpus, Corpus]) -> None:

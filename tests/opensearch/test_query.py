@@ -93,7 +93,7 @@ def test_an_application_decodes_token_vectors(
     body["query"]["bool"]["filter"][0]["ids"]["values"] = ids
     answer = documented["post"](server + asked["tokens"]["path"], json.dumps(body))
     assert len(answer["hits"]["hits"]) == len(ids)
-    expected = {hit.context.text: hit for hit in calls.search(PHRASE, top_k=15)}
+    expected = {hit.passage.text: hit for hit in calls.search(PHRASE, top_k=15)}
     lengths = asked["words"].values()
     for hit in answer["hits"]["hits"]:
         found = documented["best_span"](hit, asked["vectors"][0], *lengths)
@@ -113,7 +113,7 @@ def test_the_nearest_indexed_span_comes_along(
     lines = query(PHRASE, "I lost my card", "--msearch")
     answers = opensearch.msearch(body=lines)["responses"]
     assert len(answers) == 6
-    exact = {hit.context.text: hit.cosine for hit in calls.search(PHRASE, top_k=15)}
+    exact = {hit.passage.text: hit.cosine for hit in calls.search(PHRASE, top_k=15)}
     for hit in answers[0]["hits"]["hits"]:
         passage = hit["_source"]
         (nearest,) = hit["inner_hits"]["spans"]["hits"]["hits"]

@@ -180,7 +180,7 @@ def test_several_hits_of_a_passage(
         ):
             wanted = {"fusion": fusion, "num_candidates": 200, **other}
             whole = calls.search(phrases, top_k=18, **wanted)  # type: ignore[arg-type]
-            assert len({(hit.doc_id, hit.context.start) for hit in whole}) < len(whole)
+            assert len({(hit.doc_id, hit.passage.start) for hit in whole}) < len(whole)
             pages = [
                 calls.search(phrases, top_k=6, offset=offset, **wanted)  # type: ignore[arg-type]
                 for offset in (0, 6, 12)

@@ -52,7 +52,7 @@ def hits() -> list[Hit]:
     scores = {"cosine": 0.7, "bm25": 0.0, "score": 0.7}
     words = {"start": 0, "end": 11, "text": WORDS, "metadata": {}, **scores}
     return [
-        Hit(doc_id=f"d{n}", phrase=WORDS, context=Context(0, 11, WORDS), topic="cancel", **words)
+        Hit(doc_id=f"d{n}", phrase=WORDS, passage=Context(0, 11, WORDS), topic="cancel", **words)
         for n in range(4)
     ]
 

@@ -65,7 +65,7 @@ def by_document(hits: Iterable[Hit]) -> Found:
     found = defaultdict(list)
     for hit in hits:
         span = (hit.start, hit.end, hit.text, hit.phrase, round(hit.cosine, 5))
-        found[int(hit.doc_id)].append((hit.metadata["version"], hit.context, *span))
+        found[int(hit.doc_id)].append((hit.metadata["version"], hit.passage, *span))
     return {number: sorted(spans, key=repr) for number, spans in found.items()}
 
 

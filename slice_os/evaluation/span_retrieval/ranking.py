@@ -264,7 +264,7 @@ class SpanIndex:
         )
         return [
             (
-                self._numbers[hit.doc_id, hit.context.start],
+                self._numbers[hit.doc_id, hit.passage.start],
                 RankedHit(hit.probability or 0.0, DocumentSpan(hit.doc_id, hit.start, hit.end)),
             )
             for hit in hits

@@ -35,7 +35,7 @@ class Given(Extent):
     @classmethod
     def of(cls, hit: Hit) -> Given:
         """The places of a hit."""
-        passage = Extent(hit.context.start, hit.context.end)
+        passage = Extent(hit.passage.start, hit.passage.end)
         return cls(hit.start, hit.end, hit.group, passage, hit.span)
 
 

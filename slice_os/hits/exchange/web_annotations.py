@@ -48,7 +48,7 @@ def write_web_annotations(documents: HitDocuments, path: Path) -> None:
 
 
 def _annotation(hit: Hit) -> dict[str, Any]:
-    text, begin = hit.context.text, hit.context.start
+    text, begin = hit.passage.text, hit.passage.start
     start, end = hit.start - begin, hit.end - begin
     likely = "" if hit.probability is None else f", probability {hit.probability:.3f}"
     told = f"“{hit.phrase}”, cosine {hit.cosine:.3f}{likely}"

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from slice_os.corpus import Corpus
-from slice_os.hits.hit import Context, Hit
+from slice_os.hits.hit import Hit
 from slice_os.query.filters import parse_where
 from slice_os.query.options import HitOptions, MineOptions
 from slice_os.search.listing import Search, search_phrases
@@ -30,7 +30,7 @@ from slice_os.service.settings import MOST_PHRASES
 from slice_os.topics.run import mine_topics, search_topics
 from slice_os.topics.topic import Topic
 
-HitAnswer = answer_of(Hit, "context", passage=Context)
+HitAnswer = answer_of(Hit)
 
 
 class HitsAnswer(BaseModel):

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from slice_os.hits.hit import Context
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.problems import Problem
 from slice_os.service.resources.bodies import WHOLE, AnyText, Body, Many, answer_of, pooled
@@ -105,9 +104,7 @@ class Added(BaseModel):
     added: int
 
 
-LabelAnswer = answer_of(
-    Label, "right", "context", sparse=True, number=int, label=bool, passage=(Context | None, None)
-)
+LabelAnswer = answer_of(Label, "right", sparse=True, number=int, label=bool)
 
 
 class LabelList(BaseModel):
