@@ -203,7 +203,7 @@ def share(judgements: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 def hits_of(corpus: Corpus, phrases: Iterable[str], spans: bool = True) -> list[dict[str, Any]]:
     """Ten hits for each phrase, judged, or the spans that they were made of."""
-    found = (hit for phrase in phrases for hit in corpus.search(phrase, top_k=10))
+    found = (hit for phrase in phrases for hit in corpus.search(phrase, top_k=10, order="score"))
     return [judged(span_of(hit) if spans else hit) for hit in found]
 
 

@@ -37,7 +37,7 @@ from slice_os import Corpus, IndexOptions, LocalStore, SpanEncoder
 from slice_os.query.fusion import convex
 from slice_os.search.run import make_query
 from slice_os.spans.passages import DocumentPart
-from slice_os.stores.cluster.engines.opensearch import OPENSEARCH
+from slice_os.stores.cluster.engines.opensearch_engine import OPENSEARCH
 from slice_os.stores.cluster.schema.records import passage_key
 from slice_os.stores.cluster.search import scripted, searches
 from slice_os.stores.cluster.store import OpenSearchStore

@@ -35,7 +35,9 @@ def main() -> None:
     options = parser.parse_args()
     phrases = PHRASES.read_text("utf-8").split("\n")[:N_PHRASES]
     with Corpus(options.store) as corpus:
-        hits = [hit for phrase in phrases for hit in corpus.search(phrase, top_k=HITS)]
+        hits = [
+            hit for phrase in phrases for hit in corpus.search(phrase, top_k=HITS, order="score")
+        ]
     claims = [claim_of(hit) for hit in hits]
     network = Network(str(options.torch), options.torch / "model.safetensors")
     exact, rows = network.odds(claims), [network.inputs.row(claim) for claim in claims]

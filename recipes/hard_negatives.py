@@ -50,7 +50,7 @@ def mine_negatives(
             wanted = negatives + skip + len(own[pair.first])
             # several passages of one document may be among the hits
             best: dict[str, float] = {}
-            for hit in corpus.search(pair.first, top_k=4 * wanted):
+            for hit in corpus.search(pair.first, top_k=4 * wanted, order="score"):
                 best[hit.doc_id] = max(hit.cosine, best.get(hit.doc_id, -1.0))
             limit = margin * max((best.get(key, 1.0) for key in own[pair.first]), default=1.0)
             others = [

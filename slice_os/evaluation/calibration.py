@@ -158,7 +158,7 @@ def label_hits(data: SpanSet, encoder: TextEncoder, progress: Progress) -> Label
         corpus.add(track(data.documents, label, len(data.documents), progress))
         label = f"{encoder.name}: queries of {data.name}"
         for task in track(tasks, label, len(tasks), progress):
-            for hit in corpus.search(task.query, top_k=TOP_K, fusion="cosine"):
+            for hit in corpus.search(task.query, top_k=TOP_K, fusion="cosine", order="score"):
                 words = len(find_words(hit.phrase)), len(find_words(hit.text))
                 found = DocumentSpan(hit.doc_id, hit.start, hit.end)
                 shown = np.nan if hit.probability is None else hit.probability

@@ -181,7 +181,11 @@ def _measure(
     recalls = []
     for row, phrase in enumerate(track(phrases, f"{label}: recall", len(phrases), progress)):
         hits = corpus.search(
-            phrase, top_k=TOP_K, fusion="cosine", num_candidates=max(num_candidates, TOP_K)
+            phrase,
+            top_k=TOP_K,
+            fusion="cosine",
+            num_candidates=max(num_candidates, TOP_K),
+            order="score",
         )
         recalls.append(truth.recall(row, hits))
     means = np.mean(recalls, axis=0)
@@ -192,7 +196,9 @@ def _measure(
         times = []
         for phrase in phrases:
             began = time.perf_counter()
-            corpus.search(phrase, top_k=SHOWN, fusion=fusion, num_candidates=num_candidates)
+            corpus.search(
+                phrase, top_k=SHOWN, fusion=fusion, num_candidates=num_candidates, order="score"
+            )
             times.append(1000 * (time.perf_counter() - began))
         row_of[f"{name}_p50_ms"], row_of[f"{name}_p95_ms"] = np.percentile(times, [50, 95]).tolist()
     return {"phrases": len(phrases), **row_of}

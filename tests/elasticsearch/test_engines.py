@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from slice_os import IndexOptions, SliceError
-from slice_os.stores.cluster.engines.elasticsearch import ELASTICSEARCH
-from slice_os.stores.cluster.engines.opensearch import OPENSEARCH
+from slice_os.stores.cluster.engines.elasticsearch_engine import ELASTICSEARCH
+from slice_os.stores.cluster.engines.opensearch_engine import OPENSEARCH
 from slice_os.stores.cluster.schema.settings import choose, settings_of, template
 from slice_os.stores.cluster.server import detection
 from slice_os.stores.cluster.server.connection import IndexHandle, parse_location

@@ -12,7 +12,7 @@ import pytest
 from opensearchpy import exceptions
 
 from slice_os import StoreError
-from slice_os.stores.cluster.engines.opensearch import OPENSEARCH
+from slice_os.stores.cluster.engines.opensearch_engine import OPENSEARCH
 from slice_os.stores.cluster.search import exchange, flows
 from slice_os.stores.cluster.search.exchange import (
     AsyncDriver,

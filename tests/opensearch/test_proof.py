@@ -9,7 +9,7 @@ import pytest
 
 from slice_os import SpanEncoder
 from slice_os.search.run import make_query
-from slice_os.stores.cluster.engines.opensearch import OPENSEARCH
+from slice_os.stores.cluster.engines.opensearch_engine import OPENSEARCH
 from slice_os.stores.cluster.search import scripted, server_flows
 from slice_os.stores.cluster.search.exchange import Driver
 from slice_os.stores.cluster.search.listing import require_index

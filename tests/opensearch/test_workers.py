@@ -22,7 +22,7 @@ from opensearchpy import OpenSearch, TransportError
 from slice_os import Corpus, IndexOptions, SpanEncoder, StoreError
 from slice_os.ingest.passages import encode_documents
 from slice_os.spans.passages import DocumentPart
-from slice_os.stores.cluster.engines.opensearch import OPENSEARCH
+from slice_os.stores.cluster.engines.opensearch_engine import OPENSEARCH
 from slice_os.stores.cluster.loading import lease
 from slice_os.stores.cluster.loading import writer as writer_module
 from slice_os.stores.cluster.loading.loading import find_faults, leased

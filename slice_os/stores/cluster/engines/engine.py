@@ -1,4 +1,4 @@
-"""What a store has to know of an engine; `opensearch` and `elasticsearch` say it."""
+"""What a store has to know of an engine; `opensearch_engine` and `elasticsearch_engine` say it."""
 
 from __future__ import annotations
 

@@ -20,9 +20,9 @@ from urllib3 import Timeout
 
 from slice_os.errors import InputError, StoreError, imported
 from slice_os.stores.addresses import is_loopback
-from slice_os.stores.cluster.engines.elasticsearch import ELASTICSEARCH
+from slice_os.stores.cluster.engines.elasticsearch_engine import ELASTICSEARCH
 from slice_os.stores.cluster.engines.engine import Engine
-from slice_os.stores.cluster.engines.opensearch import OPENSEARCH
+from slice_os.stores.cluster.engines.opensearch_engine import OPENSEARCH
 from slice_os.stores.cluster.server.answers import complete, explain, one_line
 from slice_os.stores.cluster.server.detection import engine_at, engine_of
 

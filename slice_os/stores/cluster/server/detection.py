@@ -12,10 +12,10 @@ import orjson
 from opensearchpy import OpenSearch, exceptions
 
 from slice_os.errors import StoreError
-from slice_os.stores.cluster.engines.elasticsearch import ELASTICSEARCH
 from slice_os.stores.cluster.engines.elasticsearch_client import adapted, adapted_async
+from slice_os.stores.cluster.engines.elasticsearch_engine import ELASTICSEARCH
 from slice_os.stores.cluster.engines.engine import Engine
-from slice_os.stores.cluster.engines.opensearch import OPENSEARCH
+from slice_os.stores.cluster.engines.opensearch_engine import OPENSEARCH
 from slice_os.stores.cluster.server.answers import explain
 
 if TYPE_CHECKING:
