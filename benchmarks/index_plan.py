@@ -27,7 +27,6 @@ from typing import Any
 from unittest import mock
 
 import corpora
-from opensearch_store import merge
 from opensearchpy import OpenSearch
 from sizing import MERGE_HEAP_BYTES, SECONDS_PER_HOUR, plan_index
 from timing import cpu_seconds
@@ -35,7 +34,10 @@ from timing import cpu_seconds
 from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.stores.cluster.loading import loading
+from slice_os.stores.cluster.schema.indices import force_merge
 from slice_os.stores.cluster.schema.settings import IndexOptions
+from slice_os.stores.cluster.search.listing import require_index
+from slice_os.stores.cluster.server.connection import IndexHandle
 
 HEAP_SECONDS = 10.0
 DIALOGUES, CONTRACTS = 1_000, 15
@@ -84,7 +86,9 @@ def heap_samples(client: OpenSearch, running: Any) -> Iterator[int]:
         time.sleep(HEAP_SECONDS)
 
 
-def measure(client: OpenSearch, url: str, name: str, path: Path, cores: int) -> dict[str, Any]:
+def measure(
+    client: OpenSearch, url: str, name: str, path: Path, cores: int, wait: float
+) -> dict[str, Any]:
     """Load and merge a corpus: what was found."""
     location = f"{url}/plan-{name}"
     began = cpu_seconds(client)
@@ -96,7 +100,7 @@ def measure(client: OpenSearch, url: str, name: str, path: Path, cores: int) -> 
     loading_seconds = cpu_seconds(client) - began
     heap, began = live_heap(client), cpu_seconds(client)
     with ThreadPoolExecutor(1) as pool:
-        merging = pool.submit(merge, location)
+        merging = pool.submit(merge, location, wait)
         merge_heap = max(heap_samples(client, merging)) - heap
         merging.result()
     merging_seconds = cpu_seconds(client) - began
@@ -129,6 +133,18 @@ def measure(client: OpenSearch, url: str, name: str, path: Path, cores: int) -> 
     }
 
 
+def merge(location: str, wait: float) -> None:
+    """Merge an index until nothing is kept for recovery any more."""
+    alias = IndexHandle.at(location)
+    index, client = alias.named(require_index(alias).name), alias.client
+    # What a load keeps for recovery is dropped by merges, half a minute after its last use.
+    client.indices.flush(index=index.name)
+    time.sleep(wait)
+    force_merge(index)
+    client.indices.flush(index=index.name, params={"force": "true"})
+    client.indices.refresh(index=index.name)
+
+
 def with_plan(row: dict[str, Any]) -> dict[str, Any]:
     """The findings for a corpus, and the plan's prediction."""
     planned = plan_index(row["tokens"], replicas=0, cores=row["cores"])
@@ -148,6 +164,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--url", required=True)
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--wait", type=float, default=70, help="seconds before merging")
     parser.add_argument("--corpus", action="append", choices=CORPORA, help="only this; repeatable")
     chosen = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
@@ -155,7 +172,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch, OpenSearch(chosen.url, timeout=600) as client:
         for name in chosen.corpus or CORPORA:
             path = CORPORA[name](chosen.data, Path(scratch))
-            rows[name] = measure(client, chosen.url, name, path, cores)
+            rows[name] = measure(client, chosen.url, name, path, cores, chosen.wait)
             print(json.dumps({name: with_plan(rows[name])}), flush=True)
             RESULTS.write_text(
                 json.dumps({name: with_plan(row) for name, row in rows.items()}, indent=2) + "\n"

@@ -23,8 +23,8 @@ from unittest import mock
 
 import corpora
 from copy_store import copy
-from opensearch_store import ask, passages
-from timing import cpu_seconds
+from server_search import passages
+from timing import cpu_seconds, percentiles, timed
 
 from slice_os.corpus import Corpus
 from slice_os.hits.hit import Hits
@@ -53,6 +53,15 @@ def bytes_per_token(location: str, tokens: int) -> dict[str, float]:
     sizes = {name: file["size_in_bytes"] / tokens for name, file in files.items()}
     large = sorted((name for name in sizes if sizes[name] >= 1), key=lambda name: -sizes[name])
     return {"all": round(sum(sizes.values()), 1), **{name: round(sizes[name], 1) for name in large}}
+
+
+def ask(corpus: Corpus, phrases: list[str], fusion: str) -> tuple[list[Hits], dict[str, float]]:
+    """The ten best passages for every phrase, and milliseconds."""
+    corpus.search("warm up")
+    answers, milliseconds = timed(
+        lambda phrase: corpus.search(phrase, top_k=10, fusion=fusion), phrases
+    )
+    return answers, percentiles(milliseconds, digits=None)
 
 
 def overlap(exact: list[Hits], found: list[Hits]) -> float:

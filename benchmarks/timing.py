@@ -31,10 +31,6 @@ def percentiles(milliseconds: Sequence[float], digits: int | None = 1) -> dict[s
 
 def cpu_seconds(client: OpenSearch) -> float:
     """Seconds that processors have worked for the nodes and for this process."""
-    return node_cpu_seconds(client) + time.process_time()
-
-
-def node_cpu_seconds(client: OpenSearch) -> float:
-    """Seconds that processors have worked for the nodes."""
     nodes = client.nodes.stats(metric="process")["nodes"].values()
-    return float(sum(node["process"]["cpu"]["total_in_millis"] for node in nodes) / 1000)
+    worked = float(sum(node["process"]["cpu"]["total_in_millis"] for node in nodes) / 1000)
+    return worked + time.process_time()

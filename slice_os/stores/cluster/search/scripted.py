@@ -41,7 +41,7 @@ SCAN_WEIGHT = 0.5
 SPAN = "span"
 # By how much the exact cosine may lie above and below that of the nearest indexed span. The vector
 # of that span is cut to bytes and to some dimensions; the best span need not be indexed.
-# benchmarks/candidate_recall.py measures what they cost.
+# docs/notebook/2026-11-opensearch-search.md has what they cost.
 ABOVE = 0.1
 BELOW = 0.1
 # How much further above if no single words are indexed, which short phrases resemble.
@@ -100,7 +100,7 @@ class ScriptEngine:
         return {"lang": self.lang, "source": source, "params": params}
 
 
-# benchmarks/server_search.py and benchmarks/mine_phrases.py measure what these are chosen by.
+# docs/notebook/2026-11-opensearch-search.md has what these are chosen by.
 PAINLESS = ScriptEngine("painless", exhaustive_pieces=100_000, scan_phrases=40)
 NATIVE = ScriptEngine("slice_os", exhaustive_pieces=250_000, scan_phrases=200)
 
