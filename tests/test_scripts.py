@@ -45,6 +45,7 @@ SCRIPTS = [
     ("benchmarks/estimated_recall.py --data {data} --size 20 --seeds 1 --topics 2",),
     ("benchmarks/exactness.py --data {data} --pairs 9 --contracts 1",),
     ("benchmarks/fusion.py --data {data}/qmsum/val.jsonl.gz --limit 1", "ir_measures"),
+    ("benchmarks/hit_borders.py {whole} --dialogues 4 --contracts 1",),
     ("benchmarks/hit_latency.py {store} --rounds 1",),
     ("benchmarks/house.py",),
     ("benchmarks/ingest_memory.py --data {data} --megabytes 0.1",),
@@ -52,7 +53,14 @@ SCRIPTS = [
     ("benchmarks/natural_hits.py reviews benchmarks/natural/reviews.txt --data {data}",),
     ("benchmarks/opposites.py --encoder default",),
     ("benchmarks/original_pages.py", "pypdfium2"),
+    ("benchmarks/processors.py --texts 1 --rounds 1", "onnx"),
     ("benchmarks/reader_agreement.py",),
+    (
+        "benchmarks/reader_order.py --data {data} --readings natural --reader {reader} "
+        "--kind reviews",
+        "torch",
+    ),
+    ("benchmarks/reading_order.py --data {data} --texts 4 --phrases 1",),
     ("benchmarks/remembered.py --phrases 9",),
     ("benchmarks/service_load.py --store {store} --clients 2 --requests 1", "fastapi"),
     ("benchmarks/span_policies.py --store {store} --corpus contracts --data {data} --passages 20",),
@@ -60,17 +68,25 @@ SCRIPTS = [
     ("benchmarks/topics_pass.py --store {store} --data {data} --topics 1 --phrases 3",),
     ("benchmarks/verify_latency.py --store {store} --phrases 1",),
     ("benchmarks/verify_profile.py --store {store} --phrases 1",),
+    ("benchmarks/wrapped_pages.py --files 2 --pages 4", "pypdfium2"),
+    ("docs/make_picture.py",),
     ("recipes/border_scores.py {data}",),
     ("recipes/evaluation_hashes.py {data}",),
     ("recipes/hard_negatives.py {pairs} triples.jsonl --negatives 1",),
     ("recipes/found_contrasts.py {data} {contrasts} out.jsonl --hits 40 --contracts 4 --kept 200",),
+    ("recipes/read_contrasts.py {whole} {contrasts} read.jsonl --contrasts 10 --hits 10",),
+    ("recipes/reader_hits.py {data} {contrasts} found --files 1 --phrases 2",),
+    (
+        "recipes/taught_rows.py slice_os/models/slice-verify {contrasts} taught.jsonl "
+        "--data {data} --rows 20 --hits 20",
+    ),
 ]
 
 pytestmark = [pytest.mark.slow, pytest.mark.release]
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what scripts write to, beside links to the rest of the checkout."""
     place = tmp_path_factory.mktemp("scripts")
     for path in REPOSITORY.iterdir():
@@ -81,12 +97,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with (DEMO / "dialogues.jsonl").open("rb") as stream:
         some = b"".join(islice(stream, 0, None, EVERY_DIALOGUE))
     (place / "demo" / "dialogues.jsonl").write_bytes(some)
+    (place / "demo.slice").symlink_to(store)
     return place
 
 
 def run_script(line: str, place: Path) -> None:
     """Run a script in a place; it must end well."""
-    variables = os.environ | {"PYTHONPATH": str(REPOSITORY)}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    variables = os.environ | {"PYTHONPATH": str(REPOSITORY), "PATH": path}
     done = subprocess.run(
         [sys.executable, *line.split()], cwd=place, env=variables, capture_output=True, text=True
     )
@@ -94,10 +112,16 @@ def run_script(line: str, place: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The data sets, some of them cut short."""
+def whole() -> Path:
+    """The data sets."""
     if not DATA.is_dir():
         pytest.skip(f"needs the data sets in {DATA}; docs/data.md says where to get them")
+    return DATA
+
+
+@pytest.fixture(scope="module")
+def data(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data sets, some of them cut short."""
     data = tmp_path_factory.mktemp("data")
     for path in filter(Path.is_file, DATA.rglob("*")):
         link = data / path.relative_to(DATA)
@@ -157,6 +181,18 @@ def contrasts(place: Path, data: Path) -> Path:
     """What the recipe for contrasts makes."""
     run_script(f"recipes/contrasts.py {data} contrasts.jsonl --rows 300", place)
     return place / "contrasts.jsonl"
+
+
+@pytest.fixture(scope="module")
+def reader(place: Path, data: Path, contrasts: Path) -> Path:
+    """A reader of vectors, trained for two steps."""
+    few = "--contrasts 10 --labelled 6 --part 0/7"
+    run_script(f"recipes/labelled_readings.py {data} {contrasts} readings {few}", place)
+    recipe = place / "reader.toml"
+    small = 'name = "small"\nwidth = 32\ninner = 32\nphrases = 2\nleft_out = ["nda"]\n'
+    recipe.write_text(f"{small}steps = 2\n")
+    run_script(f"recipes/vector_reader.py {recipe} readings reader", place)
+    return place / "reader" / "weights.safetensors"
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script[0].split()[0])
