@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -19,6 +20,7 @@ import pytest
 from slice_os import Corpus, SpanEncoder
 
 from .conftest import DEMO
+from .service.conftest import served
 
 REPOSITORY = Path(__file__).parents[1]
 DATA = REPOSITORY.parent / "shared" / "data"
@@ -70,6 +72,8 @@ SCRIPTS = [
     ("benchmarks/verify_profile.py --store {store} --phrases 1",),
     ("benchmarks/wrapped_pages.py --files 2 --pages 4", "pypdfium2"),
     ("docs/make_picture.py",),
+    ("docs/make_screenshots.py {service}", "playwright"),
+    ("benchmarks/page_speed.py {service} --hits 200 --rounds 1", "playwright"),
     ("recipes/border_scores.py {data}",),
     ("recipes/evaluation_hashes.py {data}",),
     ("recipes/hard_negatives.py {pairs} triples.jsonl --negatives 1",),
@@ -92,7 +96,7 @@ def place(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for path in REPOSITORY.iterdir():
         if path.name in ("benchmarks", "docs", "demo"):
             shutil.copytree(path, place / path.name)
-        elif not path.name.startswith("."):
+        elif not path.name.startswith(".") and path.name != "demo.slice":
             (place / path.name).symlink_to(path)
     with (DEMO / "dialogues.jsonl").open("rb") as stream:
         some = b"".join(islice(stream, 0, None, EVERY_DIALOGUE))
@@ -164,6 +168,16 @@ def store(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory) -> Pat
     with Corpus(folder / "some.slice", encoder) as corpus:
         corpus.ingest([*sorted((DEMO / "contracts").glob("*.txt"))[:2], dialogues])
     return folder / "some.slice"
+
+
+@pytest.fixture(scope="module")
+def service(demo_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a service with the demo documents."""
+    if not any(map(shutil.which, ("chromium", "chromium-headless-shell"))):
+        pytest.skip("no Chromium on the PATH")
+    work = tmp_path_factory.mktemp("work") / "topics"
+    with served(str(demo_store), "--work", str(work)) as server:
+        yield server.address
 
 
 @pytest.fixture(scope="module")
