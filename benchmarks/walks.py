@@ -267,7 +267,7 @@ def main(data: Path, home: Path) -> None:
     PICTURES.mkdir(exist_ok=True)
     make(data, home)
     with sync_playwright() as playwright:
-        chromium = shutil.which("chromium")
+        chromium = shutil.which("chromium") or shutil.which("chromium-headless-shell")
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
 
         def opened(viewport: Any) -> Page:

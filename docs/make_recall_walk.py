@@ -152,7 +152,8 @@ def main(address: str, turns: str) -> None:
     expect.set_options(timeout=WAIT)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+            executable_path=shutil.which("chromium") or shutil.which("chromium-headless-shell"),
+            args=["--no-sandbox", "--disable-gpu"],
         )
         page = browser.new_page(viewport=SIZE, color_scheme="light")
         page.set_default_timeout(WAIT)

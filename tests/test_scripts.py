@@ -72,6 +72,7 @@ SCRIPTS = [
     ("benchmarks/verify_profile.py --store {store} --phrases 1",),
     ("benchmarks/wrapped_pages.py --files 2 --pages 4", "pypdfium2"),
     ("docs/make_picture.py",),
+    ("docs/make_recall_walk.py {service} {data}/multidogo/turn_level.jsonl.gz", "playwright"),
     ("docs/make_screenshots.py {service}", "playwright"),
     ("benchmarks/page_speed.py {service} --hits 200 --rounds 1", "playwright"),
     ("recipes/border_scores.py {data}",),
@@ -175,8 +176,9 @@ def service(demo_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
     """The address of a service with the demo documents."""
     if not any(map(shutil.which, ("chromium", "chromium-headless-shell"))):
         pytest.skip("no Chromium on the PATH")
-    work = tmp_path_factory.mktemp("work") / "topics"
-    with served(str(demo_store), "--work", str(work)) as server:
+    folder = tmp_path_factory.mktemp("work")
+    shutil.copytree(demo_store, folder / "demo.slice")
+    with served(str(folder / "demo.slice"), "--work", str(folder / "topics")) as server:
         yield server.address
 
 
