@@ -173,9 +173,9 @@ def merge_away(client: OpenSearch, index: str) -> None:
     OpenSearch keeps these, and BM25 counts them, until every copy of the shard has the newer ones
     on disk, which it finds out every 30 seconds.
     """
-    params = {"force": "true"}
-    client.indices.flush(index=index, params=params)
+    patient = {"request_timeout": 120}
+    client.indices.flush(index=index, params={"force": "true", **patient})
     assert released(IndexHandle(client, index, index))
-    client.indices.flush(index=index, params=params)
-    client.indices.forcemerge(index=index, max_num_segments=1)
-    client.indices.refresh(index=index)
+    client.indices.flush(index=index, params={"force": "true", **patient})
+    client.indices.forcemerge(index=index, params={"max_num_segments": 1, **patient})
+    client.indices.refresh(index=index, params=patient)
