@@ -101,8 +101,10 @@ class TopicRun:
         rows = tally(hits, by, dates, self.within)
         if not rows:
             click.echo(f"no {noun}", err=True)
-        if self.within and by in PERIODS and not wants_json(as_json):
-            for line in _side_by_side(rows, documents_by(corpus, by, dates)):
+        beside = self.within and by in PERIODS and not wants_json(as_json)
+        everywhere = documents_by(corpus, by, dates) if beside or self.alert else {}
+        if beside:
+            for line in _side_by_side(rows, everywhere):
                 click.echo(printable(line))
             rows = []
         for row in rows:
@@ -114,7 +116,8 @@ class TopicRun:
             show(plain, text, as_json)
         if not self.alert:
             return 0
-        unusual = alerts(tally(hits, by, dates), documents_by(corpus, by, dates))
+        whole = tally(hits, by, dates) if self.within else rows
+        unusual = alerts(whole, everywhere)
         for one in unusual:
             click.echo(f"alert: {printable(str(one))}", err=True)
         return ALERTED if unusual else 0
@@ -122,7 +125,9 @@ class TopicRun:
 
 def _side_by_side(rows: Sequence[Tally], everywhere: Iterable[str]) -> Iterator[str]:
     """The documents of each topic, a line for each value, with the last periods beside it."""
-    periods = sorted({*everywhere, *(row.place for row in rows)} - {"-"})[-_PERIODS:]
+    from slice_os.topics.tallies import NOWHERE
+
+    periods = sorted({*everywhere, *(row.place for row in rows)} - {NOWHERE})[-_PERIODS:]
     cells = {(row.topic, row.within, row.place): row.documents for row in rows}
     widest = max((len(name) for row in rows for name in (row.within, row.topic)), default=0)
     for topic in dict.fromkeys(row.topic for row in rows):

@@ -17,10 +17,11 @@ from tests.opensearch.conftest import (
     index_name,
     quick_lease,
     report,
+    runtime,
     small_requests,
 )
 from tests.opensearch.node import shared_node
-from tests.opensearch.runtime import Runtime, RuntimeMissingError
+from tests.opensearch.runtime import Runtime
 
 from .node import ElasticsearchNode
 from .runtime import find_elasticsearch
@@ -30,13 +31,8 @@ __all__ = ["calls", "index_name", "quick_lease", "report", "small_requests"]
 
 @pytest.fixture(scope="session")
 def elasticsearch_runtime(report: Report) -> Runtime:
-    """The JDK and the jars; skips if they are unavailable, and fails under CI=true."""
-    try:
-        return find_elasticsearch(report)
-    except RuntimeMissingError as error:
-        if os.environ.get("CI") == "true":
-            pytest.fail(str(error), pytrace=False)
-        pytest.skip(str(error))
+    """What a node of Elasticsearch runs on."""
+    return runtime(find_elasticsearch, report)
 
 
 @pytest.fixture(scope="session")

@@ -38,15 +38,20 @@ def report(pytestconfig: pytest.Config) -> Report:
     return report
 
 
-@pytest.fixture(scope="session")
-def opensearch_runtime(report: Report) -> Runtime:
+def runtime(find: Callable[[Report], Runtime], report: Report) -> Runtime:
     """The JDK and the jars; skips if they are unavailable, and fails under CI=true."""
     try:
-        return find_runtime(report)
+        return find(report)
     except RuntimeMissingError as error:
         if os.environ.get("CI") == "true":
             pytest.fail(str(error), pytrace=False)
         pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def opensearch_runtime(report: Report) -> Runtime:
+    """What a node of OpenSearch runs on."""
+    return runtime(find_runtime, report)
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import MISSING, fields
 from functools import wraps
 from inspect import cleandoc, signature
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_type_hints
 
 import orjson
@@ -162,6 +164,16 @@ def pooled(lane: LaneName = "answers") -> Callable[[Work], Handler]:
         return handled
 
     return decorated
+
+
+def attachment(name: str, media_type: str, write: Callable[[Path], object]) -> Response:
+    """A file as the answer, under its name; ``write`` is given the path to write it to."""
+    with TemporaryDirectory(prefix="slice-os-") as folder:
+        path = Path(folder, name)
+        write(path)
+        content = path.read_bytes()
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type=media_type, headers=headers)
 
 
 Options = TypeVar("Options", bound=HitOptions)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -20,7 +18,7 @@ from slice_os.query.filters import fold_case
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.known_hits import store_state
-from slice_os.service.resources.bodies import pooled
+from slice_os.service.resources.bodies import attachment, pooled
 from slice_os.service.resources.mining import JsonLines, json_lines
 from slice_os.service.resources.topics import TopicName
 from slice_os.service.services import Services, Shared
@@ -205,12 +203,8 @@ def counts_file(
         for row in found["counts"]
     ]
     rows += [{"topic": name, "problem": problem} for name, problem in problems.items()]
-    with TemporaryDirectory(prefix="slice-os-") as folder:
-        path = Path(folder, "counts.csv")
-        write_csv(collected(rows, ()), path)
-        content = path.read_bytes()
-    headers = {"Content-Disposition": 'attachment; filename="counts.csv"'}
-    return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
+    table = collected(rows, ())
+    return attachment("counts.csv", "text/csv; charset=utf-8", partial(write_csv, table))
 
 
 def _usable(services: Services) -> tuple[list[StoredTopic], dict[str, str]]:

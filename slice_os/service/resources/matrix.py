@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
-from starlette.responses import Response
 
 from slice_os.hits.document_hits import DocumentHits, findings, with_sections, write_matrix
 from slice_os.search.listing import WITHOUT
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
-from slice_os.service.resources.bodies import Filters, answer_of, pooled
+from slice_os.service.resources.bodies import Filters, answer_of, attachment, pooled
 from slice_os.service.resources.hits import HitAnswer, TopicHighlights, searched
 from slice_os.service.resources.mining import MEDIA_TYPES, MostHits
 from slice_os.service.services import Shared
@@ -82,12 +80,7 @@ def matrix(services: Shared, body: MatrixRequest, wanted: Format = "json") -> An
     if body.sections:
         given = list(with_sections(until_stopped(given), corpus.with_sections))
     if wanted != "json":
-        with TemporaryDirectory(prefix="slice-os-") as folder:
-            path = Path(folder, f"matrix.{wanted}")
-            write_matrix(given, path)
-            content = path.read_bytes()
-        headers = {"Content-Disposition": f'attachment; filename="{path.name}"'}
-        return Response(content, media_type=MEDIA_TYPES[wanted], headers=headers)
+        return attachment(f"matrix.{wanted}", MEDIA_TYPES[wanted], partial(write_matrix, given))
     return {
         "documents": len(doc_ids),
         "findings": [{"topic": topic, **own} for topic, own in findings(cells).items()],

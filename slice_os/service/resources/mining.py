@@ -9,7 +9,6 @@ from contextlib import aclosing
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal, TypeVar
 
 import orjson
@@ -34,6 +33,7 @@ from slice_os.service.resources.bodies import (
     Many,
     PhraseBody,
     StoreName,
+    attachment,
     pooled,
     with_options,
 )
@@ -240,10 +240,9 @@ def export(
     wanted: Annotated[FileFormat, Query(alias="format")] = "xlsx",
 ) -> Response:
     """The hits of a request as a file, as `slice_os.write_hits` writes it."""
-    with TemporaryDirectory(prefix="slice-os-") as folder:
-        path = Path(folder, f"hits.{wanted}")
+
+    def write(path: Path) -> None:
         text_of = services.stores.get(body.store).text if holds_texts(path) else None
         write_hits(map(Hit.from_dict, until_stopped(body.hits)), path, text_of=text_of)
-        content = path.read_bytes()
-    headers = {"Content-Disposition": f'attachment; filename="hits.{wanted}"'}
-    return Response(content, media_type=MEDIA_TYPES[wanted], headers=headers)
+
+    return attachment(f"hits.{wanted}", MEDIA_TYPES[wanted], write)

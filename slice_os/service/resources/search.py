@@ -26,7 +26,7 @@ from slice_os.service.resources.bodies import (
 )
 from slice_os.service.resources.documents import DocumentBody, documents_of
 from slice_os.service.resources.hits import HitsAnswer
-from slice_os.service.services import Shared
+from slice_os.service.services import Services, Shared
 from slice_os.service.settings import MOST_HITS, MOST_TEXTS
 from slice_os.topics.tallies import NOWHERE, tally
 
@@ -96,6 +96,10 @@ class SearchAnswer(HitsAnswer):
 @pooled()
 def search(services: Shared, body: SearchRequest) -> dict[str, Any]:
     """The best passages for any of the phrases, each with its best span."""
+    return _answer(services, body)
+
+
+def _answer(services: Services, body: SearchRequest) -> dict[str, Any]:
     begun = perf_counter()
     corpus = services.stores.get(body.store)
     options = body.options(SearchOptions)
@@ -116,8 +120,7 @@ def search(services: Shared, body: SearchRequest) -> dict[str, Any]:
 
 
 def _values(hits: Hits, field: str) -> Iterator[dict[str, Any]]:
-    plain = [replace(hit, topic=None) for hit in hits]
-    for row in tally(plain, field):
+    for row in tally(hits, field):
         if row.place != NOWHERE:
             yield {"value": row.place, "hits": row.hits, "documents": row.documents}
 
@@ -146,7 +149,7 @@ def search_by_address(
     body = SearchRequest.model_validate(
         {"phrases": phrases, "store": store, "top_k": top_k, "offset": offset, "facets": facets}
     )
-    return search.__wrapped__(services, body)  # type: ignore[attr-defined]
+    return _answer(services, body)
 
 
 @router.post("/scan", response_model=HitsAnswer)
