@@ -46,7 +46,7 @@ from recipes.verifier_parts.contrast_rows import ContrastRow, read_rows
 from recipes.verifier_parts.edits import EDITS, edited
 from slice_os import Corpus, Document, Hit, SpanEncoder
 from slice_os.datasets.span_sets import DocumentSpan
-from slice_os.encoder.calibration import fit_calibration
+from slice_os.encoder.calibration import FEW_LABELS, fit_calibration
 from slice_os.evaluation.calibration import expected_calibration_error
 from slice_os.evaluation.measures import ranks
 from slice_os.evaluation.span_retrieval.measures import halves_overlap
@@ -333,12 +333,15 @@ def main() -> None:
             ("placed", placed_hits(texts_with, encoder)),
             ("natural", natural_hits(kind, chosen.data, encoder)),
         ):
-            parts[kind, making] = part([(claim_of(hit), right) for hit, right in hits])
+            claims = [(claim_of(hit), right) for hit, right in hits]
+            right = sum(says for _, says in claims)
+            if min(right, len(claims) - right) >= FEW_LABELS:
+                parts[kind, making] = part(claims)
     made = compared(encoder, contrasts(chosen.contrasts))
     written = part(labelled(read_rows(chosen.development)))
     result = report(parts, made, written)
     trained = [one for (kind, making), one in parts.items() if kind in TRAINED]
-    natural = [parts[kind, "natural"] for kind in TRAINED]
+    natural = [one for (kind, of), one in parts.items() if of == "natural" and kind in TRAINED]
     result["weights of both"] = weighed(natural, written, read_weights()).tolist()
     print(json.dumps(result, indent=1))
     RESULT.write_text(json.dumps(result, indent=1) + "\n")

@@ -1,6 +1,6 @@
 """Pictures of docs/walks.md: three people at work, with other data than the demo.
 
-    python benchmarks/walks.py --data ../shared/data [--keep FOLDER]
+    python benchmarks/walks.py --data ../shared/data [--dialogues N] [--contracts N] [--keep FOLDER]
 
 An analyst has 350 dialogues as a CSV file of turns with times, a law firm 16 contracts as PDF and
 Word files. What they type is typed, what they click is clicked, in Chromium. It needs Playwright,
@@ -41,7 +41,6 @@ COMMAND = [sys.executable, "-m", "slice_os.cli"]
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 800}
 PATIENCE = 60_000
-DIALOGUES = 350
 BEGIN = datetime(2026, 3, 2, 8)
 PRICE = "how much does it cost"
 NOBODY = "the delivery van hit my fence"
@@ -69,7 +68,7 @@ with Corpus("{store}") as calls:
 Opener = Callable[[Any], Page]
 
 
-def make_turns(data: Path, path: Path) -> None:
+def make_turns(data: Path, path: Path, dialogues: int) -> None:
     """A CSV file of turns, with the time of each, of calls over eight weeks."""
     with (
         gzip.open(data / "sgd-dialogues" / "dev.jsonl.gz", "rt", encoding="utf-8") as lines,
@@ -77,7 +76,7 @@ def make_turns(data: Path, path: Path) -> None:
     ):
         rows = csv.writer(file)
         rows.writerow(["call", "time", "speaker", "queue", "text"])
-        for number, line in enumerate(islice(lines, 0, 6 * DIALOGUES, 6)):
+        for number, line in enumerate(islice(lines, 0, 6 * dialogues, 6)):
             call = json.loads(line)
             # Calls from eight to six, from Monday to Friday.
             day, hour = divmod(number, 10)
@@ -89,12 +88,12 @@ def make_turns(data: Path, path: Path) -> None:
                 moment += timedelta(seconds=2 + len(turn["text"]) // 12)
 
 
-def make_contracts(data: Path, folder: Path) -> None:
-    """Ten PDF files in one and two columns, and six Word files."""
+def make_contracts(data: Path, folder: Path, count: int) -> None:
+    """PDF files in one and two columns, and Word files: three of every eight."""
     with gzip.open(data / "cuad" / "cuad_spans.half.jsonl.gz", "rt", encoding="utf-8") as lines:
         every = map(json.loads, lines)
         short = (one for one in every if 8_000 < len(one["text"]) < 40_000)
-        contracts = list(islice(short, 5, 21))
+        contracts = list(islice(short, 5, 5 + count))
     for number, contract in enumerate(contracts):
         name = "-".join(re.findall(r"[a-z0-9]+", contract["title"].lower()))[:60]
         joined = (" ".join(text.split()) for text in re.split(r"\n\s*\n", contract["text"]))
@@ -115,15 +114,15 @@ def run(*arguments: str | Path) -> str:
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def make(data: Path, home: Path) -> None:
+def make(data: Path, home: Path, dialogues: int, contracts: int) -> None:
     """The files and stores of both."""
     if not (calls := home / "calls.slice").exists():
-        make_turns(data, home / "turns.csv")
+        make_turns(data, home / "turns.csv", dialogues)
         turns = ("--group-by", "call", "--speaker-field", "speaker", "--time-field", "time")
         run("ingest", home / "turns.csv", "--store", calls, *turns)
     if not (store := home / "contracts.slice").exists():
         (home / "contracts").mkdir(exist_ok=True)
-        make_contracts(data, home / "contracts")
+        make_contracts(data, home / "contracts", contracts)
         run("ingest", home / "contracts", "--store", store)
 
 
@@ -262,10 +261,9 @@ def developer(opened: Opener, home: Path) -> None:
     page.close()
 
 
-def main(data: Path, home: Path) -> None:
-    """Make the files and stores, and walk."""
+def main(home: Path) -> None:
+    """Walk."""
     PICTURES.mkdir(exist_ok=True)
-    make(data, home)
     with sync_playwright() as playwright:
         chromium = shutil.which("chromium") or shutil.which("chromium-headless-shell")
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
@@ -286,9 +284,12 @@ def main(data: Path, home: Path) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--dialogues", type=int, default=350)
+    parser.add_argument("--contracts", type=int, default=16)
     parser.add_argument("--keep", type=Path)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = chosen.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        main(chosen.data, folder)
+        make(chosen.data, folder, chosen.dialogues, chosen.contracts)
+        main(folder)

@@ -26,6 +26,7 @@ REPOSITORY = Path(__file__).parents[1]
 DATA = REPOSITORY.parent / "shared" / "data"
 # Of these files the first lines are enough.
 LINES = {
+    "english-passages/passages.jsonl.gz": 1_200,
     "cuad/cuad_spans.half.jsonl.gz": 4,
     "sgd-dialogues/train.jsonl.gz": 40,
     "sgd-dialogues/dev.jsonl.gz": 60,
@@ -68,8 +69,13 @@ SCRIPTS = [
     ("benchmarks/span_policies.py --store {store} --corpus contracts --data {data} --passages 20",),
     ("benchmarks/topic_labels.py --data {data} --every 70",),
     ("benchmarks/topics_pass.py --store {store} --data {data} --topics 1 --phrases 3",),
+    (
+        "benchmarks/verifier_calibration.py --data {data} --contrasts {contrasts} "
+        "--development {development} --texts 30",
+    ),
     ("benchmarks/verify_latency.py --store {store} --phrases 1",),
     ("benchmarks/verify_profile.py --store {store} --phrases 1",),
+    ("benchmarks/walks.py --data {whole} --dialogues 60 --contracts 4", "playwright"),
     ("benchmarks/wrapped_pages.py --files 2 --pages 4", "pypdfium2"),
     ("docs/make_picture.py",),
     ("docs/make_recall_walk.py {service} {data}/multidogo/turn_level.jsonl.gz", "playwright"),
@@ -79,7 +85,6 @@ SCRIPTS = [
     ("recipes/evaluation_hashes.py {data}",),
     ("recipes/hard_negatives.py {pairs} triples.jsonl --negatives 1",),
     ("recipes/found_contrasts.py {data} {contrasts} out.jsonl --hits 40 --contracts 4 --kept 200",),
-    ("recipes/read_contrasts.py {whole} {contrasts} read.jsonl --contrasts 10 --hits 10",),
     ("recipes/reader_hits.py {data} {contrasts} found --files 1 --phrases 2",),
     (
         "recipes/taught_rows.py slice_os/models/slice-verify {contrasts} taught.jsonl "
@@ -197,6 +202,14 @@ def contrasts(place: Path, data: Path) -> Path:
     """What the recipe for contrasts makes."""
     run_script(f"recipes/contrasts.py {data} contrasts.jsonl --rows 300", place)
     return place / "contrasts.jsonl"
+
+
+@pytest.fixture(scope="module")
+def development(place: Path, whole: Path, contrasts: Path) -> Path:
+    """Development rows of the recipe that reads contrasts."""
+    few = "--contrasts 10 --hits 10"
+    run_script(f"recipes/read_contrasts.py {whole} {contrasts} read.jsonl {few}", place)
+    return place / "read.jsonl.development"
 
 
 @pytest.fixture(scope="module")
