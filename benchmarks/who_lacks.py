@@ -1,10 +1,13 @@
 """Measure what `slice-os mine -L` finds against the labels of lawyers.
 
-    python benchmarks/who_lacks.py --data ../shared/data
+    python benchmarks/who_lacks.py --data ../shared/data [--read benchmarks/read_contracts.jsonl]
 
 The 70 shortest contracts of CUAD with more than 8,000 characters, and 12 of its categories as
 topics of two or three phrases, which were written without a look at the contracts. Prints and saves
 how many documents of each finding have the clause, and the area under the curve of the ranking.
+
+With --read, the contracts and categories are those that a person read for this, who answered yes,
+no or unclear; what is unclear is left out, and nothing is saved.
 """
 
 from __future__ import annotations
@@ -70,21 +73,30 @@ def main() -> None:
     """Measure, print and save."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
-    with gzip.open(parser.parse_args().data / "cuad" / "cuad_spans.half.jsonl.gz") as lines:
-        contracts = sorted(map(orjson.loads, lines), key=lambda row: len(row["text"]))
-    contracts = [row for row in contracts if len(row["text"]) > LEAST_LENGTH][:CONTRACTS]
-    clauses = {row["title"]: row["clauses"] for row in contracts}
-    topics = [Topic(name.replace("/", " "), phrases) for name, phrases in TOPICS.items()]
-    labels = dict(zip((one.name for one in topics), TOPICS, strict=True))
+    parser.add_argument("--read", type=Path)
+    chosen = parser.parse_args()
+    with gzip.open(chosen.data / "cuad" / "cuad_spans.half.jsonl.gz") as lines:
+        texts = {row["title"]: row for row in map(orjson.loads, lines)}
+    if chosen.read:
+        rows = map(orjson.loads, chosen.read.read_bytes().splitlines())
+        has = {row["title"]: _answers(row["answers"]) for row in rows}
+    else:
+        by_length = sorted(texts.values(), key=lambda row: len(row["text"]))
+        some = [row for row in by_length if len(row["text"]) > LEAST_LENGTH][:CONTRACTS]
+        has = {row["title"]: {name: bool(row["clauses"][name]) for name in TOPICS} for row in some}
+    asked = {
+        name.replace("/", " "): name for name in TOPICS if any(name in own for own in has.values())
+    }
+    topics = [Topic(name, TOPICS[label]) for name, label in asked.items()]
     found: dict[str, Counter[bool]] = defaultdict(Counter)
     scores: dict[str, dict[bool, list[float]]] = defaultdict(lambda: {True: [], False: []})
     with TemporaryDirectory() as folder, Corpus(Path(folder, "store")) as corpus:
-        corpus.add(Document(row["title"], row["text"]) for row in contracts)
+        corpus.add(Document(title, texts[title]["text"]) for title in has)
         for cell in search_topics(corpus, topics, None, ()).documents(corpus, "without"):
-            label = labels[cell.topic or ""]
-            has = bool(clauses[cell.doc_id][label])
-            found[cell.finding or ""][has] += 1
-            scores[label][has].append(cell.probability or 0.0)
+            label = asked[cell.topic or ""]
+            if (right := has[cell.doc_id].get(label)) is not None:
+                found[cell.finding or ""][right] += 1
+                scores[label][right].append(cell.probability or 0.0)
     result = {
         "findings": {
             name: {"documents": own.total(), "have it": round(own[True] / own.total(), 3)}
@@ -93,7 +105,13 @@ def main() -> None:
         "area under the curve": {name: _area(own) for name, own in scores.items()},
     }
     print(json.dumps(result, indent=1))
-    RESULT.write_text(json.dumps(result, indent=1) + "\n")
+    if not chosen.read:
+        RESULT.write_text(json.dumps(result, indent=1) + "\n")
+
+
+def _answers(given: dict[str, str]) -> dict[str, bool]:
+    """Those that are clear."""
+    return {name: answer == "yes" for name, answer in given.items() if answer != "unclear"}
 
 
 def _area(scores: dict[bool, list[float]]) -> float:
