@@ -38,6 +38,14 @@ def evidence_of(hit: Hit) -> dict[str, Any]:
     }
 
 
+def relevance_of(hit: Hit) -> float:
+    """The probability of a hit, 0 to 1, by which frameworks order and cut; without one, its score.
+
+    So documents stay in the order of a search, likeliest first, when a framework sorts them again.
+    """
+    return hit.score if hit.probability is None else hit.probability
+
+
 def metadata_of(hit: Hit) -> dict[str, Any]:
     """The metadata of a hit and its evidence; the evidence wins where both have a name."""
     return {**hit.metadata, **evidence_of(hit)}

@@ -24,6 +24,7 @@ from slice_os.integrations.evidence import (
     content_of,
     document_of,
     metadata_of,
+    relevance_of,
 )
 from slice_os.query.filters import Condition, parse_where
 from slice_os.stores.registry import store_exists
@@ -218,7 +219,7 @@ def _found(hit: Hit, content: str) -> Document:
         id=f"{hit.doc_id}:{hit.start}-{hit.end}",
         content=content_of(hit, content),
         meta=metadata_of(hit),
-        score=hit.score,
+        score=relevance_of(hit),
     )
 
 

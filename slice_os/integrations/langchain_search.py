@@ -24,6 +24,7 @@ from slice_os.integrations.evidence import (
     document_of,
     metadata_of,
     opened,
+    relevance_of,
 )
 
 try:
@@ -100,9 +101,9 @@ class LangChainVectorStore(VectorStore):
     def similarity_search_with_score(
         self, query: str, k: int = 4, **kwargs: Any
     ) -> list[tuple[Document, float]]:
-        """The best passages for a phrase, each with its score."""
+        """The best passages for a phrase, each with its probability; see `relevance_of`."""
         hits = self.corpus.search(query, top_k=k, **kwargs)
-        return [(_found(hit, self.content), hit.score) for hit in hits]
+        return [(_found(hit, self.content), relevance_of(hit)) for hit in hits]
 
     def add_texts(
         self,
@@ -171,7 +172,7 @@ class LangChainVectorStore(VectorStore):
         return store
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
-        """The score, which is a relevance already, cut to 0 to 1."""
+        """The probability, which is a relevance already; a score is cut to 0 to 1."""
         return lambda score: min(1.0, max(0.0, score))
 
 

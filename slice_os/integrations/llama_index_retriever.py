@@ -23,6 +23,7 @@ from slice_os.integrations.evidence import (
     evidence_of,
     metadata_of,
     opened,
+    relevance_of,
 )
 
 try:
@@ -73,7 +74,9 @@ class LlamaIndexRetriever(BaseRetriever):
         hits = self.corpus.search(
             query_bundle.query_str, top_k=self.similarity_top_k, **self.search_kwargs
         )
-        return [NodeWithScore(node=_node(hit, self.content), score=hit.score) for hit in hits]
+        return [
+            NodeWithScore(node=_node(hit, self.content), score=relevance_of(hit)) for hit in hits
+        ]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._retrieve, query_bundle)

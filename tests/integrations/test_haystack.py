@@ -100,7 +100,7 @@ class TestRetriever:
             found = document.meta
             text = store.corpus.text(found["doc_id"])
             assert document.content == text[found["start"] : found["end"]] == hit.text
-            assert document.score == hit.score
+            assert document.score == hit.probability
             assert found["probability"] == pytest.approx(hit.probability, abs=1e-6)
 
     def test_filters_of_a_run_replace_or_add(self, document_store: HaystackDocumentStore) -> None:

@@ -29,7 +29,7 @@ def test_nodes_are_hits_with_their_evidence(
             text = corpus.text(hit.doc_id)
             assert node.get_content() == text[node.start_char_idx : node.end_char_idx]
             assert text[node.metadata["start"] : node.metadata["end"]] == hit.text
-            assert (found.score, node.ref_doc_id) == (hit.score, hit.doc_id)
+            assert (found.score, node.ref_doc_id) == (hit.probability, hit.doc_id)
             assert node.metadata["reasons"] == list(hit.reasons)
             assert node.metadata["probability"] == pytest.approx(hit.probability, abs=1e-6)
 
