@@ -10,7 +10,7 @@ import numpy as np
 
 from slice_os.arrays import FloatArray
 
-BM25_WEIGHT = 0.15
+BM25_WEIGHT = 0.05
 RANK_CONSTANT = 60
 
 

@@ -1,0 +1,239 @@
+"""Compare first pages with sentence search and BM25, on places that people judged blind.
+
+    python benchmarks/pooled_pages.py --corpora nltk_data/packages/corpora
+        [--sentences mpnet=all-mpnet-base-v2 ...]
+
+Four collections of the zip files of nltk_data (reviews of gadgets, telephone calls, news, State of
+the Union addresses), 56 phrases by a writer who saw samples of the texts, no hits, and copied no
+wording, and the places that systems found among their first ten, judged by three readers who saw
+neither system nor score (benchmarks/pooled/far_wordings.jsonl). A place is a sentence; a hit counts
+for the one that it shares most with. Places that nobody judged count as wrong. Prints P@10,
+recall@10 and nDCG@10, and how far the default page is ahead, with 95 % of 2,000 bootstrap samples
+of phrases.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from zipfile import ZipFile
+
+import numpy as np
+import orjson
+
+from slice_os import Corpus, Document, Hit
+from slice_os.text.sentences import sentence_ends
+from slice_os.text.words import find_words
+
+JUDGED = Path(__file__).parent / "pooled" / "far_wordings.jsonl"
+RESULT = Path(__file__).parent / "results" / "pooled_pages.json"
+MOST = {"gadgets": 150, "telephone": 14, "news": 225, "addresses": 7}
+FIRST, FOUND, SAMPLES = 10, 20, 2_000
+PAGES: dict[str, dict[str, Any]] = {
+    "default": {},
+    "all fifty read": {"order": "probability"},
+    "by score": {"order": "score", "verify": False},
+    "by cosine": {"order": "score", "verify": False, "fusion": "cosine"},
+}
+Place = tuple[str, int, int]
+
+
+def main() -> None:
+    """Search, measure, print and save."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--corpora", type=Path, required=True)
+    parser.add_argument("--sentences", action="append", default=[], help="NAME=MODEL; repeatable")
+    chosen = parser.parse_args()
+    judged = [orjson.loads(line) for line in JUDGED.read_bytes().splitlines()]
+    found: dict[str, list[list[Place]]] = {}
+    for name, documents in collections(chosen.corpora):
+        rows = [row for row in judged if row["collection"] == name]
+        phrases = [row["phrase"] for row in rows]
+        places = [(document.id, *own) for document in documents for own in sentences(document.text)]
+        for system, pages in pages_of(documents, places, phrases, chosen.sentences):
+            found.setdefault(system, []).extend(pages)
+    order = [row for name in MOST for row in judged if row["collection"] == name]
+    scores = {system: measured(order, pages) for system, pages in found.items()}
+    phrases = len(scores["default"])
+    samples = np.random.default_rng(0).integers(0, phrases, (SAMPLES, phrases))
+    result = {}
+    for system, own in scores.items():
+        ahead = scores["default"][:, 2] - own[:, 2]
+        low, high = np.percentile(ahead[samples].mean(axis=1), [2.5, 97.5])
+        result[system] = {
+            **dict(zip(("P@10", "recall@10", "nDCG@10"), own.mean(axis=0).round(3), strict=True)),
+            "default ahead": [round(float(one), 3) for one in (ahead.mean(), low, high)],
+        }
+        print(system, json.dumps(result[system]))
+    RESULT.write_text(json.dumps(result, indent=1) + "\n")
+
+
+def collections(folder: Path) -> Iterator[tuple[str, list[Document]]]:
+    """The texts of each collection, some of them by chance."""
+    made: dict[str, Callable[[Path], Iterator[tuple[str, str]]]] = {
+        "gadgets": _gadgets,
+        "telephone": _telephone,
+        "news": _news,
+        "addresses": _addresses,
+    }
+    for name, texts in made.items():
+        kept = [Document(key, text) for key, text in texts(folder) if len(text) > 40]
+        random.Random(17).shuffle(kept)
+        yield name, kept[: MOST[name]]
+
+
+def sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Where the sentences and lines of three or more words begin and end."""
+    start = 0
+    for end in sorted(
+        {*sentence_ends(text), *(one.end() for one in re.finditer("\n", text)), len(text)}
+    ):
+        own = text[start:end]
+        if len(find_words(own)) >= 3:
+            yield start + len(own) - len(own.lstrip()), start + len(own.rstrip())
+        start = end
+
+
+def pages_of(
+    documents: list[Document], places: list[Place], phrases: list[str], models: list[str]
+) -> Iterator[tuple[str, list[list[Place]]]]:
+    """The first places of each system for each phrase."""
+    own: dict[str, list[Place]] = {}
+    for place in places:
+        own.setdefault(place[0], []).append(place)
+
+    def place_of(hit: Hit) -> Place:
+        near = own.get(hit.doc_id, [])
+        return max(near, key=lambda one: min(one[2], hit.end) - max(one[1], hit.start))
+
+    with TemporaryDirectory() as folder, Corpus(Path(folder, "store")) as corpus:
+        corpus.add(documents)
+        for name, options in PAGES.items():
+            hits = [corpus.search(phrase, top_k=FOUND, **options) for phrase in phrases]
+            yield name, [list(dict.fromkeys(map(place_of, page))) for page in hits]
+    texts = {document.id: document.text for document in documents}
+    said = [texts[name][start:end] for name, start, end in places]
+    words = [_bm25(said, phrase) for phrase in phrases]
+    yield "BM25 of sentences", [[places[i] for i in order[:FOUND]] for order in words]
+    for model in models:
+        from sentence_transformers import SentenceTransformer
+
+        name, _, folder_of = model.partition("=")
+        network = SentenceTransformer(folder_of, device="cpu")
+        vectors = network.encode(said, normalize_embeddings=True)
+        near = network.encode(phrases, normalize_embeddings=True) @ vectors.T
+        orders = np.argsort(-near, axis=1, kind="stable")
+        yield name, [[places[i] for i in order[:FOUND]] for order in orders]
+        both = [
+            _fused(order[:200], other[:200]) for order, other in zip(orders, words, strict=True)
+        ]
+        yield f"{name} and BM25", [[places[i] for i in order[:FOUND]] for order in both]
+
+
+def measured(judged: list[dict[str, Any]], pages: list[list[Place]]) -> np.ndarray:
+    """``(n, 3)`` P@10, recall@10, nDCG@10 of phrases that a place says, without open ones."""
+    rows = []
+    for row, page in zip(judged, pages, strict=True):
+        right, skipped = ({tuple(one) for one in row[name]} for name in ("right", "open"))
+        if right:
+            shown = [place for place in page if place not in skipped][:FIRST]
+            gains = np.array([place in right for place in shown] + [False] * (FIRST - len(shown)))
+            discounts = 1 / np.log2(np.arange(FIRST) + 2)
+            best = discounts[: len(right)].sum()
+            rows.append((gains.mean(), gains.sum() / len(right), gains @ discounts / best))
+    return np.array(rows)
+
+
+def _bm25(texts: list[str], phrase: str, k1: float = 1.2, b: float = 0.75) -> np.ndarray:
+    """Texts by Okapi BM25 of lower-cased words, the best first."""
+    words = [re.findall(r"[a-z0-9']+", text.lower()) for text in texts]
+    lengths = np.array(list(map(len, words)))
+    scores = np.zeros(len(texts))
+    for term in re.findall(r"[a-z0-9']+", phrase.lower()):
+        counts = np.array([own.count(term) for own in words])
+        rare = np.log(1 + (len(texts) - (counts > 0).sum() + 0.5) / ((counts > 0).sum() + 0.5))
+        scores += rare * counts * (k1 + 1) / (counts + k1 * (1 - b + b * lengths / lengths.mean()))
+    return np.argsort(-scores, kind="stable")
+
+
+def _fused(first: np.ndarray, second: np.ndarray) -> list[int]:
+    """Both orders by the sum of reciprocal ranks."""
+    sums: dict[int, float] = {}
+    for order in (first, second):
+        for rank, one in enumerate(order.tolist(), 1):
+            sums[one] = sums.get(one, 0) + 1 / (60 + rank)
+    return sorted(sums, key=lambda one: -sums[one])
+
+
+def _lines(folder: Path, name: str, encoding: str = "latin-1") -> Iterator[tuple[str, str]]:
+    """Names and texts of the files of a collection."""
+    with ZipFile(folder / f"{name}.zip") as archive:
+        for file in sorted(archive.namelist()):
+            if not file.endswith("/") and "README" not in file:
+                text = archive.read(file).decode(encoding)
+                yield file, text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _gadgets(folder: Path) -> Iterator[tuple[str, str]]:
+    """Reviews, one a document; without the labels before `##`."""
+    for part in ("product_reviews_1", "product_reviews_2"):
+        for file, text in _lines(folder, part):
+            number, review = 0, list[str]()
+            for line in [*text.split("\n"), "[t]"]:
+                if line.startswith("[t]"):
+                    if review:
+                        yield f"{Path(file).stem}-{number}", " ".join(review)
+                        number += 1
+                    review = []
+                elif "##" in line and not line.startswith("*"):
+                    review += filter(None, [_joined(line.split("##", 1)[1].strip())])
+
+
+def _joined(line: str) -> str:
+    """A line whose words and marks were set apart."""
+    line = re.sub(r"\s+([.,!?;:%)])", r"\1", line)
+    line = re.sub(r"([(])\s+", r"\1", line)
+    line = re.sub(r"\s+('(?:s|m|re|ve|d|ll|t)\b)", r"\1", line)
+    verbs = "do|does|did|is|was|are|were|have|has|had|ca|wo|could|would|should|ai"
+    return re.sub(rf"\b({verbs}) n't\b", r"\1n't", line).replace("$ ", "$").strip()
+
+
+def _telephone(folder: Path) -> Iterator[tuple[str, str]]:
+    """Calls."""
+    text = dict(_lines(folder, "switchboard"))["switchboard/transcript"]
+    for number, call in enumerate(re.split(r"(?=^A\.1:)", text, flags=re.MULTILINE)):
+        if own := call.strip():
+            turns = re.sub(r"^([AB])\.\d+:", r"\1:", own, flags=re.MULTILINE)
+            yield f"call-{number}", turns.replace("\n\n", "\n")
+
+
+def _news(folder: Path) -> Iterator[tuple[str, str]]:
+    """Eight paragraphs of news each, some of them by chance."""
+    texts = dict(_lines(folder, "abc"))
+    made = []
+    for part in ("rural", "science"):
+        paragraphs = [line.strip() for line in texts[f"abc/{part}.txt"].split("\n") if line.strip()]
+        for first in range(0, len(paragraphs), 8):
+            made.append((f"{part}-{first // 8}", "\n".join(paragraphs[first : first + 8])))
+    random.Random(5).shuffle(made)
+    yield from made[:450]
+
+
+def _addresses(folder: Path) -> Iterator[tuple[str, str]]:
+    """Addresses, some of them by chance."""
+    made = [
+        (Path(file).stem, re.sub(r"\s*\n\s*\n\s*", "\n", text))
+        for file, text in _lines(folder, "state_union")
+    ]
+    random.Random(5).shuffle(made)
+    yield from made[:26]
+
+
+if __name__ == "__main__":
+    main()
