@@ -51,8 +51,8 @@ def main() -> None:
             for turn in calls[name]["turns"]:
                 rows.writerow([name, begin, SPEAKERS[turn["speaker"]], queue, turn["text"]])
                 begin += timedelta(seconds=10)
-    for (topic, week, queue), calls_of in sorted(counts.items()):
-        print(json.dumps({"topic": topic, "week": week, "queue": queue, "calls": calls_of}))
+    for (topic, monday, queue), own in sorted(counts.items()):
+        print(json.dumps({"topic": topic, "week": monday, "queue": queue, "calls": own}))
 
 
 if __name__ == "__main__":

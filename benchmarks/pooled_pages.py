@@ -60,8 +60,8 @@ def main() -> None:
             found.setdefault(system, []).extend(pages)
     order = [row for name in MOST for row in judged if row["collection"] == name]
     scores = {system: measured(order, pages) for system, pages in found.items()}
-    phrases = len(scores["default"])
-    samples = np.random.default_rng(0).integers(0, phrases, (SAMPLES, phrases))
+    count = len(scores["default"])
+    samples = np.random.default_rng(0).integers(0, count, (SAMPLES, count))
     result = {}
     for system, own in scores.items():
         ahead = scores["default"][:, 2] - own[:, 2]
