@@ -23,6 +23,8 @@ from slice_os.verifier.wording.moods import (
     past_words,
     requests,
     same_result,
+    with_ban,
+    without_bans,
 )
 from slice_os.verifier.wording.parties import PERSONS, Match, bare, is_content, key, order_of
 from slice_os.verifier.wording.reading import Reading
@@ -52,6 +54,7 @@ _REASONS = {
     "some": "not all",
     "person": "another person",
 }
+_OWED = frozenset({"duty", "permission"})
 SIMILARITIES = (
     *("cosine", "cosine_squared", "covered", "covering", "least", "same_words", "same_similarity"),
     *("phrase_words", "span_words", "ratio"),
@@ -84,7 +87,8 @@ def compare_wording(reading: Reading) -> Comparison:
     similar = reading.phrase_vectors @ reading.span_vectors.T
     matches = _matches(reading, similar)
     order = order_of(reading.phrase, reading.span, matches)
-    told = only_unless(reading.earlier, f"{reading.before}{reading.span_text}")
+    told = with_ban(reading.earlier, f"{reading.before}{reading.span_text}")
+    told = only_unless(reading.earlier, told)
     texts = reading.phrase_text, told
     ours, theirs = _side(reading.phrase, texts[0]), _side(reading.span, told)
     own, other = ours.denials, theirs.denials
@@ -92,7 +96,7 @@ def compare_wording(reading: Reading) -> Comparison:
     missing, extra = unmatched(amounts, others), unmatched(others, amounts)
     opposites = _opposites(reading)
     past = _Cue(ours.past, theirs.past)
-    found = {name: _Cue(name in ours.cues, name in theirs.cues) for name in CUES}
+    found = {name: _Cue(name in ours.cues, name in theirs.cues) for name in (*CUES, "ban")}
     asked = _asked(reading, texts)
 
     denied = _Cue(bool(sum(own) % 2), bool(sum(other) % 2))
@@ -139,7 +143,9 @@ class _Side:
     @classmethod
     def of(cls, words: Sequence[str], text: str) -> _Side:
         past = bool(past_words(words, text))
-        return cls(denials(text), find_amounts(text), past, cues_of(text))
+        kept, banned = without_bans(text)
+        cues = (cues_of(text) - _OWED) | (cues_of(kept) & _OWED) | ({"ban"} if banned else set())
+        return cls(denials(text), find_amounts(text), past, frozenset(cues))
 
 
 _side = lru_cache(_REMEMBERED)(_Side.of)
@@ -216,10 +222,11 @@ def _similarity(reading: Reading, similar: FloatArray, matches: list[Match]) -> 
 def _opposites(reading: Reading) -> list[tuple[str, str]]:
     """Words of the phrase that the span lacks, with an opposite that only the span has."""
     ours, theirs = set(reading.phrase), set(reading.span)
+    keys = {*map(key, ours)} & {*map(key, theirs)}
     return [
         (one, other)
-        for one in sorted(ours - theirs)
-        for other in sorted(theirs - ours)
+        for one in sorted(one for one in ours if key(one) not in keys)
+        for other in sorted(other for other in theirs if key(other) not in keys)
         if opposite(one, other) and not converse(one, other)
     ]
 
@@ -298,8 +305,8 @@ def _moods(found: Mapping[str, _Cue], asked: _Cue, past: _Cue, counted: bool) ->
         and certain
         and not asked.phrase
         and not found["permission"].span,
-        "allowed": found["permission"].gained and found["duty"].lost,
-        "required": found["duty"].gained and found["permission"].lost,
+        "allowed": found["permission"].gained and (found["duty"].lost or found["ban"].lost),
+        "required": found["permission"].lost and (found["duty"].gained or found["ban"].gained),
         "wished": not found["duty"].phrase
         and (
             (found["wish"].gained and (told or ahead.lost))

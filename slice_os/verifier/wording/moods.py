@@ -11,11 +11,16 @@ from slice_os.verifier.wording.words import is_past, read_patterns, word_list
 
 _PATTERNS = read_patterns("moods.txt")
 _HARMLESS, _DENIALS, _REFUSALS = (_PATTERNS[name] for name in ("harmless", "denials", "refusals"))
+_BANS, _FORBIDS = _PATTERNS["bans"], _PATTERNS["forbids"]
 # Words between a denial and what it denies.
 _BETWEEN = word_list("between")
-_UNLESS = re.compile(r"\b(?:unless|except)\b(?! (?:sooner|earlier|otherwise|for|as|that)\b)")
+_UNLESS = re.compile(
+    r"\b(?:unless|except)\b(?! (?:sooner|earlier|otherwise|for|as|that)\b)"
+    r"|\bsave(?= (?:with|where|if|on|upon)\b)"
+)
 _WORD = re.compile(r"[\w'’-]+")
 _CLAUSE = re.compile(r"[.;:!?\n]")
+_SENTENCE = re.compile(r"[.!?\n]")
 
 
 def denials(text: str) -> tuple[int, int]:
@@ -55,6 +60,25 @@ def only_unless(earlier: str, text: str) -> str:
     elif not _DENIALS.search(earlier):
         return text
     return f"{before}must{text[found.end() :]}"
+
+
+def with_ban(earlier: str, text: str) -> str:
+    """A text in lower case with the ban before it, as in "neither party shall assign or sell".
+
+    The ban is in ``earlier``, which comes before the text in its sentence; it holds for a text that
+    has no subject, finite verb or "not" of its own.
+    """
+    bans = _BANS.findall(_SENTENCE.split(earlier)[-1])
+    return f"{bans[-1]} {text}" if bans and _OWN.isdisjoint(_WORD.findall(text)) else text
+
+
+def without_bans(text: str) -> tuple[str, bool]:
+    """A text in lower case without the words that forbid, and whether there are any.
+
+    "Shall not", "may not" and "neither may" are one ban: neither a duty nor a permission.
+    """
+    kept, bans = _FORBIDS.subn(" ", text)
+    return kept, bans > 0
 
 
 def _without_idioms(text: str) -> str:
@@ -118,6 +142,7 @@ _RELATIVE = re.compile(
     r"\b(?:everything|anything|whatever|what|all) (?:i|we|you|they|he|she) (?:\w+ly )?\w+"
 )
 _FINITE = {"is", "are", "was", "were", "shall", "must", "may", "will", "can", "should", "would"}
+_OWN = {*_FINITE, *word_list("subjects"), "it", "which", "not", "no", "provided", "including"}
 _AGENTS = {"by", "in", "to", "from", "under", "with", "for"}
 _LONG_AGO, _JUST = _PATTERNS["over"], _PATTERNS["just"]
 _RESULT = re.compile(
