@@ -20,6 +20,7 @@ from slice_os.verifier.wording.moods import (
     past_words,
     requests,
     same_result,
+    with_ban,
 )
 from slice_os.verifier.wording.reading import ClaimReader
 from slice_os.verifier.wording.verifier import WordingVerifier, read_weights
@@ -173,6 +174,9 @@ def test_words_have_opposites_and_converses() -> None:
         ("the pool is closed", "the pool was closed", "in the past here"),
         ("the pool is closed", "the pool was closed last year", "another time"),
         ("I lent Tom money", "Tom lent me money", "other way round"),
+        ("you must not park here", "you don't have to park here", "allowed, not required"),
+        ("the buyer may not resell", "the buyer may resell", "allowed, not required"),
+        ("liability is limited", "liability shall not be limited", "negated here"),
         ("the buyer was paid by the seller", "the seller was paid by the buyer", "other way round"),
     ],
 )  # fmt: skip
@@ -243,6 +247,13 @@ def test_reasons_name_what_differs(
         ("I don't have my account number", "I lost my account number"),
         ("I am unhappy with your service", "I am not happy with your service"),
         ("how long do you plan to stay", "how long do you want to stay"),
+        ("the buyer may not resell", "the buyer shall not resell, except for spare parts"),
+        ("either party may not assign without consent", "neither shall assign without consent"),
+        ("no assignment without consent", "a party may not assign save with consent"),
+        ("smoking is not allowed", "no smoking shall be allowed"),
+        ("the room has no fridge", "the room has no fridge and no kettle"),
+        ("he never called", "he never called, not once"),
+        ("he is not liable for lost profits", "he is not liable for the loss of profit"),
     ],
 )
 def test_what_says_the_same_has_no_reasons(encoder: SpanEncoder, phrase: str, text: str) -> None:
@@ -250,6 +261,14 @@ def test_what_says_the_same_has_no_reasons(encoder: SpanEncoder, phrase: str, te
     compared = compare_wording(reading)
     assert compared.reasons == ()
     assert compared.features.shape == (len(FEATURES),)
+
+
+def test_a_ban_holds_on_in_its_sentence() -> None:
+    earlier = "all is sold. neither party shall, without consent, "
+    said = with_ban(earlier, "sell or assign the contract")
+    assert denials(said) == (1, 0)
+    assert with_ban(earlier, "it may assign the contract") == "it may assign the contract"
+    assert with_ban(f"{earlier}pay.", "assign the contract") == "assign the contract"
 
 
 def test_a_denial_before_the_span_counts(encoder: SpanEncoder) -> None:

@@ -305,8 +305,10 @@ def _moods(found: Mapping[str, _Cue], asked: _Cue, past: _Cue, counted: bool) ->
         and certain
         and not asked.phrase
         and not found["permission"].span,
-        "allowed": found["permission"].gained and (found["duty"].lost or found["ban"].lost),
-        "required": found["permission"].lost and (found["duty"].gained or found["ban"].gained),
+        "allowed": (found["permission"].gained and (found["duty"].lost or found["ban"].lost))
+        or (found["free"].gained and found["ban"].lost),
+        "required": (found["permission"].lost and (found["duty"].gained or found["ban"].gained))
+        or (found["free"].lost and found["ban"].gained),
         "wished": not found["duty"].phrase
         and (
             (found["wish"].gained and (told or ahead.lost))

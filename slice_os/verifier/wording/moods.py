@@ -20,6 +20,10 @@ _UNLESS = re.compile(
 )
 _WORD = re.compile(r"[\w'’-]+")
 _CLAUSE = re.compile(r"[.;:!?\n]")
+_PARTS = re.compile(r"[^.;:!?\n]+|[.;:!?\n]")
+_AGAIN = re.compile(
+    r"((?:,|\b(?:and|or)\b)(?: \w+){0,2}?) (?:(?:\w+n['’]t|not|never|no|none|nobody|nothing)\b)"
+)
 _SENTENCE = re.compile(r"[.!?\n]")
 
 
@@ -84,7 +88,13 @@ def without_bans(text: str) -> tuple[str, bool]:
 def _without_idioms(text: str) -> str:
     # Of "neither … nor" only the first denies.
     once = re.sub(r"\b(neither\b[^.;!?]*?) nor\b", r"\1 or", text)
-    return _HARMLESS.sub(" ", once)
+    return "".join(map(_denied_once, _PARTS.findall(_HARMLESS.sub(" ", once))))
+
+
+def _denied_once(part: str) -> str:
+    """A part without its further denials behind "and", as in "no fridge and no minibar"."""
+    first = _DENIALS.search(part)
+    return part[: first.end()] + _AGAIN.sub(r"\1", part[first.end() :]) if first else part
 
 
 def _next(text: str) -> list[str]:
