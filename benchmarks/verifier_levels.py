@@ -1,6 +1,6 @@
 """Rules or none, and a level that carries over: network and wording weighed, by kind left out.
 
-    python benchmarks/verifier_levels.py --data ../shared/data --read FOLDER
+    python benchmarks/verifier_levels.py --data ../shared/data --read FOLDER [--kind NAME ...]
 
 The labelled hits of benchmarks/natural, all kinds, and the first hits of their phrases without
 labels; FOLDER keeps what network and wording say of them, which is made if it is missing. Each way
@@ -170,11 +170,11 @@ def left_out(
     reads: Mapping[str, Read],
     evidence: Evidence,
     written: Read | None = None,
-    kinds: Iterable[str] = ALL,
+    kinds: Iterable[str] = (),
 ) -> dict[str, Float64Array]:
     """Log-odds of each kind's hits, fitted to the labelled ones of the others, and to pairs."""
     result = {}
-    for kind in kinds:
+    for kind in kinds or reads:
         others = [one for other, one in reads.items() if other != kind]
         counts = [1.0] * len(others)
         if written is not None:
@@ -360,10 +360,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--read", type=Path, required=True)
+    parser.add_argument("--kind", action="append", help="repeatable, two at least; all if none")
     chosen = parser.parse_args()
     chosen.read.mkdir(parents=True, exist_ok=True)
     encoder = SpanEncoder()
-    reads = {kind: kept(kind, chosen.read, chosen.data, encoder) for kind in ALL}
+    reads = {kind: kept(kind, chosen.read, chosen.data, encoder) for kind in chosen.kind or ALL}
     claims = {path.stem: pairs(path, encoder) for path in sorted(PAIRS.glob("*.jsonl"))}
     result: dict[str, object] = {}
     for fit, written in (("hits", None), ("hits and pairs", claims["development"])):
@@ -383,7 +384,8 @@ def main() -> None:
         },
     }
     print(json.dumps(result, indent=1))
-    RESULT.write_text(json.dumps(result, indent=1) + "\n")
+    if not chosen.kind:
+        RESULT.write_text(json.dumps(result, indent=1) + "\n")
 
 
 if __name__ == "__main__":
