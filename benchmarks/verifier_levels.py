@@ -114,7 +114,8 @@ def told(
     readings = ClaimReader(encoder).read(claims)
     features = np.array([compare_wording(one).features for one in readings])
     prior = np.array([one.prior for one in readings])
-    return Read(*np.array(known).T, np.array(odds), prior, features)
+    phrase, rank, right = np.array(known).T
+    return Read(phrase, rank, right, np.array(odds), prior, features)
 
 
 def kept(kind: str, folder: Path, data: Path, encoder: SpanEncoder) -> Read:
