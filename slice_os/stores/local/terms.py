@@ -37,17 +37,22 @@ STOP_WORDS = frozenset(
     "then there these they this to was will with".split()
 )
 # Approximately the words of Unicode's UAX #29, by which Lucene splits text: joiners keep letters
-# or digits together ("o'neill", "3,000", "b.org"), a hyphen does not.
+# or digits together ("o'neill", "3,000", "b.org"), a hyphen does not; a pictograph, as of a
+# trademark, is a word.
 _RUN = r"[\p{L}\p{M}\p{Nd}_]+"
+_PICTOGRAPH = r"\p{Extended_Pictographic}[\p{Emoji_Modifier}\uFE0F]?"
 _TERM = regex.compile(
     rf"""
       [\p{{Han}}\p{{Hiragana}}]
+    | {_PICTOGRAPH} | \p{{Regional_Indicator}}{{2}} | [#*]\uFE0F\u20E3
     | (?<!_) (?=_*[\p{{L}}\p{{Nd}}]) {_RUN}
       (?: (?: (?<=\p{{L}})['’.:·](?=\p{{L}}) | (?<=\p{{Nd}})['’.,;](?=\p{{Nd}}) ) {_RUN} )*
     """,
     regex.VERBOSE,
 )
 _POSSESSIVE = regex.compile(r"['’]s$")
+# An ending that FTS5, unlike Lucene, leaves where it stands alone, as in "part(ies)".
+_STEMS = {"ies": "i"}
 _JOINER = regex.compile(r"['’.:·,;]")
 _INVISIBLE = regex.compile(rf"[{INVISIBLE}]+")
 
@@ -56,7 +61,7 @@ def terms(text: str) -> list[str]:
     """The terms of a text in order, not yet stemmed; only letters, digits and ``_``."""
     found = _TERM.findall(_INVISIBLE.sub("", text))
     words = (_POSSESSIVE.sub("", word.lower()) for word in found)
-    return [_JOINER.sub("_", word) for word in words if word not in STOP_WORDS]
+    return [_STEMS.get(word, _JOINER.sub("_", word)) for word in words if word not in STOP_WORDS]
 
 
 def passage_terms(text: str, metadata: Metadata, start: int) -> list[str]:

@@ -31,6 +31,7 @@ from slice_os.stores.candidates import StoredPassage
 from slice_os.stores.cluster.schema.settings import IndexSettings
 from slice_os.stores.cluster.schema.span_policy import span_vectors
 from slice_os.text.documents import Document, Metadata
+from slice_os.text.passage_layout import layout_of
 
 _HEADER = struct.Struct("<BBBBHIIf")
 _VERSION = 2
@@ -137,6 +138,7 @@ def passage_source(
     The gap is the text between the previous passage and this one, to restore the document's.
     """
     stored = stored_form(passage)
+    text = document.text[passage.start : passage.end]
     return {
         "kind": "passage",
         "doc_id": document.id,
@@ -146,7 +148,9 @@ def passage_source(
         "n_words": len(passage.words),
         "n_pieces": len(stored.vectors),
         "gap": gap,
-        "text": document.text[passage.start : passage.end],
+        "text": text,
+        # Its terms, with a word over two lines as one.
+        "reading": layout_of(passage.metadata, passage.start).reading(text).text,
         "metadata": {**document.metadata, **passage.metadata},
         "tokens": pack(stored, settings.encoder.max_words),
         "spans": span_entries(stored, settings),

@@ -17,7 +17,7 @@ from slice_os.stores.cluster.schema.span_policy import SpanPolicy
 from slice_os.text.words import INVISIBLE
 
 # Indices of another version are refused: their documents have to be ingested again.
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 META = "slice_os"
 FIELD_TYPES = ("keyword", "integer", "long", "float", "double", "boolean", "date", "ip")
 VECTOR_TYPES = ("byte", "float")
@@ -169,7 +169,7 @@ def template(pattern: str, options: IndexOptions, settings: IndexSettings) -> di
     analysis = body["template"]["settings"]["analysis"]
     analysis["char_filter"]["invisible"]["pattern"] = f"[{INVISIBLE}]"
     properties = mappings["properties"]
-    properties["text"]["analyzer"] = options.analyzer
+    properties["reading"]["analyzer"] = options.analyzer
     fields = {name: {"type": kind} for name, kind in options.fields.items()}
     properties["metadata"]["properties"] = fields
     engine = settings.engine

@@ -128,7 +128,7 @@ def bm25(phrase: str, where: Where, size: int, engine: Engine) -> Body:
 
 def verbatim(phrase: str, where: Where, size: int) -> Body:
     """The passages with the terms close together, in roughly this order; ids only."""
-    close = {"match_phrase": {"text": {"query": phrase, "slop": PHRASE_SLOP}}}
+    close = {"match_phrase": {"reading": {"query": phrase, "slop": PHRASE_SLOP}}}
     return _matching(close, where, size)
 
 
@@ -222,7 +222,7 @@ def from_point(body: Body, point: str | None, after: Sequence[Answer] = ()) -> B
 def terms(phrase: str, engine: Engine) -> Body:
     """Any of the terms; a clause of its own, so that its score is Lucene's BM25 alone."""
     boosted = {"query": phrase, "boost": engine.boost}
-    return {"match": {"text": phrase if engine.boost == 1 else boosted}}
+    return {"match": {"reading": phrase if engine.boost == 1 else boosted}}
 
 
 def scored(
