@@ -24,14 +24,15 @@ class Child:
 
     Args:
         arguments: of `slice-os`.
-        work: the folder to run it in; what it complains of goes to a file there.
+        work: the folder to run it in.
+        errors: name of a file there for what it complains of.
     """
 
-    def __init__(self, arguments: Sequence[str], work: Path) -> None:
+    def __init__(self, arguments: Sequence[str], work: Path, errors: str = ERRORS) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["__main__", *IMPORTED])
-        self._errors = work / ERRORS
-        self._process = context.Process(target=_run, args=(list(arguments), work))
+        self._errors = work / errors
+        self._process = context.Process(target=_run, args=(list(arguments), work, errors))
         self._process.start()
 
     def poll(self) -> int | None:
@@ -53,11 +54,44 @@ class Child:
         return self._errors.read_text("utf-8").splitlines() if self._errors.exists() else []
 
 
-def _run(arguments: list[str], work: Path) -> None:
+class Workers:
+    """Processes that load one index together; the first of them is killed.
+
+    Args:
+        arguments: of `slice-os`, without the part.
+        work: the folder to run it in.
+        count: how many.
+    """
+
+    def __init__(self, arguments: Sequence[str], work: Path, count: int) -> None:
+        parts = [f"{number}/{count}" for number in range(1, count + 1)]
+        self._children = [
+            Child([*arguments, "--part", part], work, f"{part[0]}-{ERRORS}") for part in parts
+        ]
+
+    def poll(self) -> int | None:
+        """The worst exit status; None while one runs."""
+        ends = [child.poll() for child in self._children]
+        return None if None in ends else max(map(abs, filter(None, ends)), default=0)
+
+    def kill(self) -> None:
+        """Kill the first."""
+        self._children[0].kill()
+
+    def wait(self) -> int:
+        """Wait for the end of all; returns the worst exit status."""
+        return max(abs(child.wait()) for child in self._children)
+
+    def errors(self) -> list[str]:
+        """Lines that they wrote to standard error."""
+        return [line for child in self._children for line in child.errors()]
+
+
+def _run(arguments: list[str], work: Path, errors: str) -> None:
     from slice_os.cli import main
 
     os.chdir(work)
-    for stream, name in ((1, os.devnull), (2, ERRORS)):
+    for stream, name in ((1, os.devnull), (2, errors)):
         os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), stream)
     make_requests_small()
     main(arguments)

@@ -1,10 +1,12 @@
 """Kills commands that write to an index, and the node itself: nothing that counts is lost.
 
     python -m tests.soak.kills_opensearch --out benchmarks/results/soak_kills_opensearch.json
+    python -m tests.soak.kills_opensearch --engine elasticsearch --out benchmarks/results/…
 
-First `slice-os` is killed while it ingests, replaces, prunes and deletes, as in `kills`. Then the
-node is killed and started again while `slice-os` ingests and replaces, which has to go on, and
-while others search and mine: each of their answers is complete, or is an error of one line.
+Two processes load an index together. One of them is killed, and `slice-os` alone while it prunes
+and deletes, as in `kills`. Then the node is killed and started again while both ingest and replace,
+which have to go on, and while others search and mine: each of their answers is complete, or is an
+error of one line.
 """
 
 from __future__ import annotations
@@ -22,16 +24,14 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from opensearchpy import OpenSearch
-
 from slice_os import Corpus, SpanEncoder, StoreError
 from slice_os.stores.cluster.loading.loading import find_faults
 from slice_os.stores.cluster.schema.records import document_key
-from slice_os.stores.cluster.server.connection import IndexHandle
+from slice_os.stores.cluster.server.connection import IndexHandle, parse_location
 from slice_os.stores.registry import store_exists
 from tests.opensearch.node import Node
 from tests.opensearch.support import assert_as_if_in_one_go, concrete
-from tests.soak.children import Child
+from tests.soak.children import Child, Workers
 from tests.soak.kills import PHRASES, Bench, kill_often
 from tests.soak.nodes import running_node
 from tests.soak.report import place, tell
@@ -39,6 +39,7 @@ from tests.soak.report import place, tell
 THRESHOLD = 0.5
 # Most of the time is waiting for the server, and for leases of what was killed to expire.
 WORKERS = 4
+LOADERS = 2
 # What was answered just before the node is killed has certainly been acknowledged.
 ACKNOWLEDGED_SECONDS = 0.3
 READER_SECONDS = 1_200
@@ -52,7 +53,7 @@ class IndexBench(Bench):
 
     def __init__(self, folder: Path, encoder: SpanEncoder, node: Node) -> None:
         self.node = node
-        self.client = OpenSearch(node.url, timeout=60)
+        self.client = parse_location(f"{node.url}/none").client()
         super().__init__(folder, encoder)
 
     def alias(self, work: Path) -> str:
@@ -82,9 +83,12 @@ class IndexBench(Bench):
         super().discard(work)
         self.client.indices.delete(index=f"{self.alias(work)}-0*")
 
-    def start(self, operation: str, work: Path) -> Child:
-        """Start an operation in a process of its own, with small requests."""
-        return Child(self.arguments(operation, work), work)
+    def start(self, operation: str, work: Path) -> Child | Workers:
+        """Start an operation in a process of its own, or a load in two, with small requests."""
+        arguments = self.arguments(operation, work)
+        if operation in ("ingest", "replace"):
+            return Workers(arguments, work, LOADERS)
+        return Child(arguments, work)
 
     def contents(self, work: Path) -> tuple[Any, ...]:
         """Documents and hits of an index; BM25 also counts what was deleted, so it is left out."""
@@ -124,8 +128,8 @@ class IndexBench(Bench):
                 assert stored <= self.recorded(work), "lost what was acknowledged"
             if process.wait():
                 lines = process.errors()
-                assert len(lines) == 1, lines
-                assert lines[0].startswith("slice-os: "), lines
+                assert 0 < len(lines) <= LOADERS, lines
+                assert all(line.startswith("slice-os: ") for line in lines), lines
                 told = "ended with one line"
             else:
                 told = "had ended" if ended else "waited and completed"
@@ -237,12 +241,13 @@ def main() -> None:
     """Run it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=64, help="kills of slice-os")
+    parser.add_argument("--engine", choices=["opensearch", "elasticsearch"], default="opensearch")
     parser.add_argument("--nodes", type=int, default=20, help="kills of the node")
     parser.add_argument("--minutes", type=float, default=math.inf, help="for each of the two")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, running_node() as node:
+    with tempfile.TemporaryDirectory() as folder, running_node(engine=chosen.engine) as node:
         bench = IndexBench(Path(folder), SpanEncoder(), node)
         commands = kill_often(bench, chosen.count, chosen.seed, WORKERS, chosen.minutes)
         nodes = kill_node_often(bench, chosen.nodes, chosen.seed, chosen.minutes)

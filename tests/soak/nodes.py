@@ -1,4 +1,4 @@
-"""Real OpenSearch nodes for the scripts, with our plugin."""
+"""Real nodes for the scripts, OpenSearch's with our plugin."""
 
 from __future__ import annotations
 
@@ -8,20 +8,32 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.elasticsearch.node import ElasticsearchNode
+from tests.elasticsearch.runtime import find_elasticsearch
 from tests.opensearch import node as nodes
 from tests.opensearch.node import Cluster, Node
 from tests.opensearch.runtime import Runtime, find_plugin, find_runtime
 
+# Also on a machine that is busy with other things.
+PATIENCE = 900
+
 
 @contextmanager
-def running_node(heap: str = "768m", brief: bool = True) -> Iterator[Node]:
+def running_node(
+    heap: str = "768m", brief: bool = True, engine: str = "opensearch"
+) -> Iterator[Node]:
     """A node in a temporary folder; its log goes with it."""
-    runtime, plugins = _found()
-    with (
-        _home() as home,
-        Node(runtime, home, heap=heap, brief=brief, plugins=plugins) as node,
-    ):
-        yield node
+    with _home() as home:
+        if engine == "elasticsearch":
+            nodes.START_SECONDS = PATIENCE
+            node: Node = ElasticsearchNode(
+                find_elasticsearch(_report), home, heap=heap, brief=brief
+            )
+        else:
+            runtime, plugins = _found()
+            node = Node(runtime, home, heap=heap, brief=brief, plugins=plugins)
+        with node:
+            yield node
 
 
 @contextmanager
@@ -36,12 +48,12 @@ def running_cluster(heap: str = "768m", brief: bool = True) -> Iterator[Cluster]
 
 
 def _found() -> tuple[Runtime, list[Path]]:
-    def report(line: str) -> None:
-        print(line, file=sys.stderr)  # noqa: T201
+    nodes.START_SECONDS = PATIENCE
+    return find_runtime(_report), [find_plugin(_report)]
 
-    # Also on a machine that is busy with other things.
-    nodes.START_SECONDS = 900
-    return find_runtime(report), [find_plugin(report)]
+
+def _report(line: str) -> None:
+    print(line, file=sys.stderr)  # noqa: T201
 
 
 @contextmanager
