@@ -34,7 +34,7 @@ from slice_os.stores.cluster.search.exchange import AsyncDriver
 from slice_os.stores.cluster.search.flows import require
 from slice_os.stores.cluster.search.server_flows import ServerFlows
 from slice_os.stores.cluster.server.connection import Connection, parse_location
-from slice_os.stores.cluster.server.detection import as_async_client
+from slice_os.stores.cluster.server.detection import as_client
 from slice_os.stores.current import Asking
 from slice_os.stores.registry import find_backend
 from slice_os.verifier.claims import Verifier
@@ -84,7 +84,7 @@ class AsyncCorpus:
         self._connection: Connection | None = None
         self._driver: AsyncDriver
         if client is not None:
-            self._name, self._driver = store, AsyncDriver(as_async_client(client), store)
+            self._name, self._driver = store, AsyncDriver(as_client(client), store)
             return
         if find_backend(store).folder(store) is not None:
             self._local = Corpus(store, encoder, verifier=verifier)

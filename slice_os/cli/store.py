@@ -38,9 +38,12 @@ def store() -> None:
 def info(store: str) -> None:
     """Describe a store: its contents, size and encoder."""
     from slice_os.corpus import Corpus
+    from slice_os.stores.protocol import RemoteStore
 
     with Corpus(store) as corpus:
         found = {**asdict(corpus.info()), "dates": _dates(corpus)}
+        if isinstance(corpus.store, RemoteStore):
+            found["scored_by"] = corpus.store.scored_by()
     # Names of folders may be any bytes.
     found["location"] = os.fsencode(found["location"]).decode(errors="replace")
     if not sys.stdout.isatty():

@@ -268,6 +268,14 @@ class ScoringStore(Protocol):
 
 
 @runtime_checkable
+class RemoteStore(Protocol):
+    """A store whose scores may be made elsewhere."""
+
+    def scored_by(self) -> str:
+        """What makes the scores, tried on one passage: ``client``, ``native`` or ``painless``."""
+
+
+@runtime_checkable
 class ReplaceableStore(Protocol):
     """A store whose location may come to stand for another one.
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import base64
 import json
+import socket
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from urllib3 import Timeout
 
 from slice_os import IndexOptions, SliceError
 from slice_os.stores.cluster.engines.elasticsearch_engine import ELASTICSEARCH
 from slice_os.stores.cluster.engines.opensearch_engine import OPENSEARCH
 from slice_os.stores.cluster.schema.settings import choose, settings_of, template
-from slice_os.stores.cluster.server import detection
+from slice_os.stores.cluster.server import connection, detection
 from slice_os.stores.cluster.server.connection import IndexHandle, parse_location
 from slice_os.stores.registry import store_exists
 from tests.opensearch.double import Double, serving
@@ -105,18 +109,18 @@ def test_logins(double: Double) -> None:
         (f"{double.url}/calls", environ, None),
     ]
     for location, variables, expected in logins:
-        connection = parse_location(location, variables)
-        assert KEY not in repr(connection)
-        with connection.client() as client:
+        parsed = parse_location(location, variables)
+        assert KEY not in repr(parsed)
+        with parsed.client() as client:
             assert not client.indices.exists(index="calls")
         assert double.headers[-1].get("authorization") == expected
 
 
 def test_a_cloud_id_is_an_address() -> None:
     packed = base64.b64encode(b"eu.example.com$abc$def").decode()
-    connection = parse_location("elasticsearch+cloud://calls", {"ELASTIC_CLOUD_ID": f"my:{packed}"})
-    assert connection.location == "https://abc.eu.example.com:443/calls"
-    assert connection.find_engine() is ELASTICSEARCH
+    parsed = parse_location("elasticsearch+cloud://calls", {"ELASTIC_CLOUD_ID": f"my:{packed}"})
+    assert parsed.location == "https://abc.eu.example.com:443/calls"
+    assert parsed.find_engine() is ELASTICSEARCH
     for environ, says in (
         ({}, "set ELASTIC_CLOUD_ID"),
         ({"ELASTIC_CLOUD_ID": "my:no base64"}, "ELASTIC_CLOUD_ID: not a Cloud id"),
@@ -140,6 +144,25 @@ def test_a_server_that_is_away(scheme: str) -> None:
         SliceError, match=r"calls: no answer \(ConnectionError\); is the server run"
     ):
         store_exists(f"{scheme}://127.0.0.1:9/calls")
+
+
+@pytest.mark.parametrize("engine", ["elasticsearch", "opensearch"])
+def test_a_host_that_accepts_nobody_is_given_up_soon(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "_TIMEOUT", Timeout(connect=0.1, read=60))
+    with ExitStack() as opened:
+        listening = opened.enter_context(socket.socket())
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(0)
+        for _ in range(4):
+            waiting = opened.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(listening.getsockname())
+        began = time.monotonic()
+        with pytest.raises(SliceError, match=r"calls: no answer \(Connection"):
+            store_exists(f"{engine}+http://127.0.0.1:{listening.getsockname()[1]}/calls")
+        assert time.monotonic() - began < 30
 
 
 def test_an_index_of_the_other_engine() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from opensearchpy import OpenSearch
 
 from slice_os.arrays import FloatArray
@@ -13,7 +14,7 @@ from slice_os.encoder.model_folder import ModelCard
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import StoreError
 from slice_os.query.options import SearchOptions
-from slice_os.query.query import Query
+from slice_os.query.query import Phrases, Query
 from slice_os.spans.passages import DEFAULT_MAX_PIECES, DocumentPart
 from slice_os.stores.candidates import BestPassages, ScoredCandidates
 from slice_os.stores.cluster.loading.writer import OpenSearchWriter, writing
@@ -74,13 +75,13 @@ class OpenSearchStore:
     def __init__(
         self, client: OpenSearch | Elasticsearch, name: str, location: str | None = None
     ) -> None:
-        client = as_client(client)
-        self._alias = alias = IndexHandle(client, name, location or name)
+        ours = as_client(client)
+        self._alias = alias = IndexHandle(ours, name, location or name)
         self.index = index = require_index(alias)
         self.settings = index.settings
         self.handle = alias.named(index.name)
         self._server = ServerFlows(index, alias.location)
-        self._driver = Driver(client, alias.location)
+        self._driver = Driver(ours, alias.location)
 
     def replaced(self) -> bool:
         """Whether the alias stands for another index than when this store was opened."""
@@ -210,6 +211,12 @@ class OpenSearchStore:
     def script_engine(self, query: Query) -> ScriptEngine | None:
         """The engine by which the server scores; None if it does not."""
         return self._driver.run(self._server.find_engine(query))
+
+    def scored_by(self) -> str:
+        card = self.settings.encoder
+        phrase = Phrases(("any",), np.eye(1, card.dimension, dtype=np.float32))
+        query = Query(phrase, (), card.min_words, card.max_words)
+        return self._driver.run(self._server.scored_by(query))
 
     def close(self) -> None:
         self.handle.client.close()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -22,41 +23,19 @@ from slice_os.stores.cluster.engines.engine import Engine
 if TYPE_CHECKING:
     from elastic_transport import ApiResponseMeta
     from elasticsearch import AsyncElasticsearch, Elasticsearch
-    from opensearchpy import AsyncOpenSearch
 
 RETRIED = (502, 503, 504)
 
 
-def connect(options: Mapping[str, Any], engine: Engine) -> OpenSearch:
-    """A client that sends its requests through the official one.
+def connect(options: Mapping[str, Any], engine: Engine, asynchronous: bool = False) -> Any:
+    """A client, or an asyncio client, that sends its requests through an official one.
 
     Raises a `MissingExtraError` if that is not installed.
     """
-    return adapted(_official("Elasticsearch", options), engine)
-
-
-def connect_async(options: Mapping[str, Any], engine: Engine) -> AsyncOpenSearch:
-    """As `connect`, an asyncio client."""
-    return adapted_async(_official("AsyncElasticsearch", options), engine)
-
-
-def adapted_async(official: AsyncElasticsearch, engine: Engine) -> AsyncOpenSearch:
-    """As `adapted`, of an asyncio client."""
-    transport: Any = lambda *_, **__: _AsyncTransport(official, engine)  # noqa: E731
-    return opensearchpy.AsyncOpenSearch(transport_class=transport)
-
-
-def adapted(official: Elasticsearch, engine: Engine) -> OpenSearch:
-    """A client over an official one that is there already."""
-    transport: Any = lambda *_, **__: _Transport(official, engine)  # noqa: E731
-    return OpenSearch(transport_class=transport)
-
-
-def _official(name: str, options: Mapping[str, Any]) -> Any:
     package = imported("elasticsearch", "A store in Elasticsearch", "elasticsearch")
-    limit = options["timeout"]
     renamed = {
-        "request_timeout": getattr(limit, "read_timeout", limit),
+        # Of urllib3, with a limit of its own for connecting.
+        "request_timeout": options["timeout"],
         "connections_per_node": options["pool_maxsize"],
         "retry_on_status": RETRIED,
     }
@@ -65,7 +44,17 @@ def _official(name: str, options: Mapping[str, Any]) -> Any:
         for name in ("hosts", "headers", "ca_certs", "client_cert", "client_key")
         if name in options
     }
-    return getattr(package, name)(**same, **renamed)
+    made = package.AsyncElasticsearch if asynchronous else package.Elasticsearch
+    return adapted(made(**same, **renamed), engine)
+
+
+def adapted(official: Elasticsearch | AsyncElasticsearch, engine: Engine) -> Any:
+    """A client, or an asyncio client, over an official one that is there already."""
+    asynchronous = iscoroutinefunction(official.close)
+    kind = _AsyncTransport if asynchronous else _Transport
+    transport: Any = lambda *_, **__: kind(official, engine)  # noqa: E731
+    made = opensearchpy.AsyncOpenSearch if asynchronous else OpenSearch
+    return made(transport_class=transport)
 
 
 @dataclass(eq=False)

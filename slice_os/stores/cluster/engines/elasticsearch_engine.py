@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from opensearchpy import OpenSearch
-
-from slice_os.stores.cluster.engines.elasticsearch_client import connect, connect_async
+from slice_os.stores.cluster.engines.elasticsearch_client import connect
 from slice_os.stores.cluster.engines.engine import VECTORS, Clause, Engine, PointInTime
-
-if TYPE_CHECKING:
-    from opensearchpy import AsyncOpenSearch
 
 
 def _answers(headers: Mapping[str, str], body: Mapping[str, Any]) -> bool:
     named = headers.get("x-elastic-product") == "Elasticsearch"
     return named or body.get("tagline") == "You Know, for Search"
-
-
-def _connect(options: Mapping[str, Any]) -> OpenSearch:
-    return connect(options, ELASTICSEARCH)
-
-
-def _connect_async(options: Mapping[str, Any]) -> AsyncOpenSearch:
-    return connect_async(options, ELASTICSEARCH)
 
 
 def _vector_field(dimensions: int, kind: str) -> dict[str, Any]:
@@ -44,13 +31,13 @@ def _nearest(vector: list[float], count: float, where: Clause) -> Clause:
     return {"knn": {"field": VECTORS, "query_vector": vector, **limits, **filtered}}
 
 
-ELASTICSEARCH = Engine(
+ELASTICSEARCH: Engine = Engine(
     name="Elasticsearch",
     oldest=(8, 19),
     supported="Elasticsearch 8.19 and 9.x",
     answers=_answers,
-    connect=_connect,
-    connect_async=_connect_async,
+    connect=lambda options: connect(options, ELASTICSEARCH),
+    connect_async=lambda options: connect(options, ELASTICSEARCH, asynchronous=True),
     index_settings={},
     vector_type="dense_vector",
     vector_field=_vector_field,

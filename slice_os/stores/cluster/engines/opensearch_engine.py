@@ -17,10 +17,6 @@ def _answers(headers: Mapping[str, str], body: Mapping[str, Any]) -> bool:
     return "opensearch" in told.lower()
 
 
-def _connect_async(options: Mapping[str, Any]) -> opensearchpy.AsyncOpenSearch:
-    return opensearchpy.AsyncOpenSearch(**options)
-
-
 def _vector_field(dimensions: int, kind: str) -> dict[str, Any]:
     return {
         "type": "knn_vector",
@@ -54,7 +50,7 @@ OPENSEARCH = Engine(
     supported="OpenSearch 3.5 or newer",
     answers=_answers,
     connect=lambda options: OpenSearch(**options),
-    connect_async=_connect_async,
+    connect_async=lambda options: opensearchpy.AsyncOpenSearch(**options),
     index_settings={"knn": True},
     vector_type="knn_vector",
     vector_field=_vector_field,

@@ -7,19 +7,17 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-import opensearchpy
 import orjson
 from opensearchpy import OpenSearch, exceptions
 
 from slice_os.errors import StoreError
-from slice_os.stores.cluster.engines.elasticsearch_client import adapted, adapted_async
+from slice_os.stores.cluster.engines.elasticsearch_client import adapted
 from slice_os.stores.cluster.engines.elasticsearch_engine import ELASTICSEARCH
 from slice_os.stores.cluster.engines.engine import Engine
 from slice_os.stores.cluster.engines.opensearch_engine import OPENSEARCH
 from slice_os.stores.cluster.server.answers import explain
 
 if TYPE_CHECKING:
-    from elasticsearch import AsyncElasticsearch, Elasticsearch
     from opensearchpy import AsyncOpenSearch
 
 ENGINES = (OPENSEARCH, ELASTICSEARCH)
@@ -77,15 +75,7 @@ def _ask(location: str, options: Mapping[str, Any]) -> Engine:
     return engine
 
 
-def as_client(client: OpenSearch | Elasticsearch) -> OpenSearch:
-    """A client for our calls: as it is, or the official one of Elasticsearch under them."""
-    if isinstance(client, OpenSearch):
-        return client
-    return adapted(client, ELASTICSEARCH)
-
-
-def as_async_client(client: AsyncOpenSearch | AsyncElasticsearch) -> AsyncOpenSearch:
-    """As `as_client`, of an asyncio client."""
-    if isinstance(client, opensearchpy.AsyncOpenSearch):
-        return client
-    return adapted_async(client, ELASTICSEARCH)
+def as_client(client: Any) -> Any:
+    """A client for our calls: as it is, or an official one of Elasticsearch under them."""
+    is_official = type(client).__module__.startswith("elasticsearch")
+    return adapted(client, ELASTICSEARCH) if is_official else client

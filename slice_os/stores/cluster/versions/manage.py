@@ -13,25 +13,13 @@ import orjson
 from slice_os.arrays import FloatArray
 from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import InputError, StoreError
-from slice_os.stores.cluster.loading.bulk import (
-    delete_action,
-    version_of,
-)
+from slice_os.stores.cluster.loading.bulk import delete_action, version_of
 from slice_os.stores.cluster.loading.copies import Footprint
 from slice_os.stores.cluster.loading.lease import gate, index_of_leases
-from slice_os.stores.cluster.loading.loading import (
-    RESTORE,
-    Fault,
-    deletions,
-    deliver,
-    leased,
-)
+from slice_os.stores.cluster.loading.loading import RESTORE, Fault, deletions, deliver, leased
 from slice_os.stores.cluster.schema import indices
 from slice_os.stores.cluster.schema.indices import MADE_FROM, UNFINISHED, Index
-from slice_os.stores.cluster.schema.records import (
-    document_key,
-    source_key,
-)
+from slice_os.stores.cluster.schema.records import document_key, source_key
 from slice_os.stores.cluster.schema.settings import (
     FIELD_TYPES,
     IndexOptions,
@@ -110,10 +98,7 @@ def describe(handle: IndexHandle, current: bool = True) -> IndexVersion:
         current=current,
         unfinished=UNFINISHED in meta,
         loading=restore is not None,
-        documents=counts["documents"],
-        passages=counts["passages"],
-        pieces=counts["pieces"],
-        size_bytes=counts["size_bytes"],
+        **{name: counts[name] for name in ("documents", "passages", "pieces", "size_bytes")},
         settings=settings,
         options=IndexOptions(
             policy=settings.policy,
