@@ -170,11 +170,14 @@ def test_an_index_of_the_other_engine() -> None:
     settings = choose(options, CARD, 128, None, OPENSEARCH)
     mapping = template("calls-0*", options, settings)["template"]["mappings"]
     assert settings_of(mapping, "there", OPENSEARCH) == settings
-    says = (
-        r"^there: its span vectors are of type knn_vector, but Elasticsearch searches dense_vector"
-    )
-    with pytest.raises(SliceError, match=says):
+    says = "^there: its field {} is of type {}, but {} searches {}; the index was copied"
+    with pytest.raises(
+        SliceError, match=says.format("vec", "knn_vector", "Elasticsearch", "dense_vector")
+    ):
         settings_of(mapping, "there", ELASTICSEARCH)
+    mapping["properties"]["reading"] = {"type": "keyword"}
+    with pytest.raises(SliceError, match=says.format("reading", "keyword", "OpenSearch", "text")):
+        settings_of(mapping, "there", OPENSEARCH)
 
 
 def test_a_key_that_expired(double: Double) -> None:

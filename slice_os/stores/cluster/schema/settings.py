@@ -130,8 +130,8 @@ def noted(mapping: Mapping[str, Any]) -> dict[str, Any]:
 def settings_of(mapping: Mapping[str, Any], location: str, engine: Engine) -> IndexSettings:
     """Read the ``_meta`` of an index's mapping.
 
-    Raises a `StoreError` if slice-os did not make the index, or another version did, or if its span
-    vectors are not such as the engine searches.
+    Raises a `StoreError` if slice-os did not make the index, or another version did, or if its
+    fields are not such as the engine searches.
     """
     meta = mapping.get("_meta", {}).get(META)
     if meta is None:
@@ -144,13 +144,16 @@ def settings_of(mapping: Mapping[str, Any], location: str, engine: Engine) -> In
             f"{location}: index has schema version {schema}, this slice-os reads "
             f"{SCHEMA_VERSION}; upgrade slice-os, or ingest again into a new index"
         )
-    spans = mapping.get("properties", {}).get("spans", {}).get("properties", {})
-    if (kind := spans.get("vec", {}).get("type")) != engine.vector_type:
-        raise StoreError(
-            f"{location}: its span vectors are of type {kind or 'unknown'}, but {engine.name} "
-            f"searches {engine.vector_type}; the index was copied from another engine, or its "
-            "mapping was changed: ingest again into a new index"
-        )
+    fields = mapping.get("properties", {})
+    fields = fields | fields.get("spans", {}).get("properties", {})
+    wanted = {"reading": "text", "tokens": "binary", "vec": engine.vector_type}
+    for name, kind in wanted.items():
+        if (there := fields.get(name, {}).get("type")) != kind:
+            raise StoreError(
+                f"{location}: its field {name} is of type {there or 'unknown'}, but {engine.name} "
+                f"searches {kind}; the index was copied from another engine, or its mapping was "
+                "changed: ingest again into a new index"
+            )
     values = {name: meta[name] for name in _IN_META}
     try:
         return IndexSettings(ModelCard.from_fields(meta["encoder"]), **values, engine=engine)

@@ -66,7 +66,6 @@ Flow: TypeAlias = Generator[Request, Any, T]
 Stream: TypeAlias = Generator[Request | Emit[T], Any, None]
 """Yields requests, and results as `Emit`."""
 
-
 LIST_PLUGINS = Call("cat.plugins", {"format": "json"})
 
 

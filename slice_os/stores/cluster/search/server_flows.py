@@ -128,9 +128,7 @@ class ServerFlows(SearchFlows):
         yield from self.find_engine(query)
         (answer,) = yield from self.msearch([scripted.measure()], query)
         yield from self._prove(searches.ids_of([answer]), query)
-        if self._engine is None:
-            return "client"
-        return "native" if self._engine is NATIVE else PAINLESS.lang
+        return {None: "client", NATIVE: "native", PAINLESS: "painless"}[self._engine]
 
     def _prove(self, ids: Sequence[str], query: Query) -> Flow[None]:
         """Compare the engine's score of a passage with ours, and give it up if they differ.

@@ -29,7 +29,6 @@ from slice_os.stores.cluster.server.detection import engine_at, engine_of
 if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch
 
-
 TIMEOUT_SECONDS = 120
 # Of each of four attempts; a host that is away must not keep anybody for as long as an answer may.
 CONNECT_SECONDS = 10

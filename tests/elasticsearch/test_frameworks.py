@@ -1,0 +1,11 @@
+"""LangChain and Haystack on Elasticsearch, as on OpenSearch."""
+
+import pytest
+
+from tests.opensearch import test_frameworks as shared
+
+from .shared import names_of
+
+globals().update(names_of(shared))
+
+pytestmark = pytest.mark.release

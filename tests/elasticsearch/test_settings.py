@@ -1,0 +1,11 @@
+"""Addresses and settings on Elasticsearch, as on OpenSearch."""
+
+import pytest
+
+from tests.opensearch import test_settings as shared
+
+from .shared import names_of
+
+globals().update(names_of(shared))
+
+pytestmark = pytest.mark.release

@@ -1,0 +1,11 @@
+"""Sources of documents on Elasticsearch, as on OpenSearch."""
+
+import pytest
+
+from tests.opensearch import test_sources as shared
+
+from .shared import names_of
+
+globals().update(names_of(shared))
+
+pytestmark = pytest.mark.release

@@ -1,0 +1,11 @@
+"""Topics, rules and counts on Elasticsearch, as on OpenSearch."""
+
+import pytest
+
+from tests.opensearch import test_topics as shared
+
+from .shared import names_of
+
+globals().update(names_of(shared))
+
+pytestmark = pytest.mark.release
