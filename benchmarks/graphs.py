@@ -36,7 +36,7 @@ from slice_os.stores.cluster.server.connection import parse_location
 
 RESULT = Path(__file__).parent / "results" / "graphs.json"
 GRAPHS = (("byte", "hnsw"), ("float", "hnsw"), ("float", "int8_hnsw"), ("float", "bbq_hnsw"))
-CANDIDATES = (100, 400, 1_000)
+CANDIDATES = (100, 400, 1_000, 10_000)
 BEST = 10
 BATCH = 100
 
@@ -58,7 +58,9 @@ def fill(
             record = passage_source(document, ordinal, one.encoded, "", settings)
             action = {"index": {"_id": passage_key(one.doc_id, ordinal)}}
             lines += [orjson.dumps(action), orjson.dumps(record, option=orjson.OPT_SERIALIZE_NUMPY)]
-        answer = client.bulk(index=name, body=b"\n".join([*lines, b""]).decode(), timeout="5m")
+        answer = client.bulk(
+            index=name, body=b"\n".join([*lines, b""]).decode(), request_timeout=600
+        )
         assert not answer["errors"], answer
     client.indices.forcemerge(index=name, max_num_segments=1, request_timeout=3_600)
     client.indices.refresh(index=name)
