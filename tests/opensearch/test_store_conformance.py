@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 
 from slice_os import Corpus, IndexOptions, SpanEncoder
-from slice_os.stores.protocol import NewStore
-from slice_os.stores.registry import create_store, open_store
 from slice_os.text.documents import Document
 from tests.store_contract import StoreConformance
-from tests.store_contract.document_contract import CARD, MAX_PIECES, fill, random_query
+from tests.store_contract.document_contract import fill, random_query
 
 
 class TestOpenSearchStore(StoreConformance):
@@ -47,32 +45,3 @@ class TestOpenSearchStore(StoreConformance):
                 scores.append({(hit.phrase, hit.doc_id): hit.bm25 for hit in hits})
         assert len(scores[0]) == 6
         assert scores[0] == pytest.approx(scores[1], rel=1e-5)
-
-    @pytest.mark.slow
-    @pytest.mark.release
-    def test_mining_20_000_passages_finds_what_a_local_store_has(
-        self, location: str, tmp_path: Path
-    ) -> None:
-        documents = [
-            Document(f"{n:03}", "one two three four five six seven " * 50) for n in range(400)
-        ]
-        query, threshold, near = random_query("one", "two"), 0.97, 2e-4
-        create_store(str(tmp_path / "store"), NewStore(CARD, MAX_PIECES))
-        found = []
-        for store in (open_store(str(tmp_path / "store"), CARD), self.made(location)):
-            fill(store, documents)
-            assert store.info().passages == 20_000
-            best = {}
-            for some in store.scan(query, threshold - near, exhaustive=True):
-                passages = some.load(some.keys)
-                for column, key in enumerate(some.keys):
-                    place = passages[key].doc_id, passages[key].encoded.start
-                    best[place] = float(some.cosines[:, column].max())
-            found.append(best)
-            store.close()
-        local, there = found
-        wanted = {place for place, cosine in local.items() if cosine >= threshold}
-        assert len(wanted) > 100
-        assert wanted <= there.keys()
-        for place in wanted:
-            assert there[place] == pytest.approx(local[place], abs=near)
