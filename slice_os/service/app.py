@@ -7,25 +7,23 @@ import gc
 import logging
 import socket
 import sys
-from asyncio import TimerHandle, Transport
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import h11
 import uvicorn
 from fastapi import FastAPI
 from starlette.responses import FileResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from slice_os.errors import InputError
 from slice_os.service.asgi import metrics, tracing
 from slice_os.service.asgi.access import DESCRIBED, Guarded, check_reach
 from slice_os.service.asgi.problems import ERRORS, answer_errors, describe_errors
+from slice_os.service.asgi.protocol import PromptProtocol
 from slice_os.service.asgi.request_frame import Paced, RequestFrame
 from slice_os.service.asgi.whole_requests import WholeRequests
 from slice_os.service.asgi.work import WorkPool, share_memory
@@ -167,6 +165,7 @@ class AppServer(uvicorn.Server):
         config = uvicorn.Config(
             app,
             http=partial(PromptProtocol, limits.idle_seconds),  # type: ignore[arg-type]
+            ws="none",
             # Its lines would show phrases.
             access_log=False,
             log_config=None,
@@ -234,46 +233,3 @@ def listening(host: str, port: int) -> socket.socket:
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD_MILLISECONDS)
     return listener
-
-
-class PromptProtocol(H11Protocol):
-    """HTTP/1.1 that closes a connection if the headers of a request are not there in time.
-
-    uvicorn limits the time between two requests alone. Whoever opened connections and sent
-    nothing, or half a header, would keep them for good, without a key.
-
-    Args:
-        seconds: from the connection, or from the first byte of a further request.
-        given: what uvicorn gives.
-    """
-
-    def __init__(self, seconds: float, **given: Any) -> None:
-        super().__init__(**given)
-        self._seconds = seconds
-        self._late: TimerHandle | None = None
-
-    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        """Expect a request."""
-        super().connection_made(transport)
-        self._watch()
-
-    def data_received(self, data: bytes) -> None:
-        """Take a part of a request."""
-        super().data_received(data)
-        self._watch()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Expect nothing more."""
-        self._rest()
-        super().connection_lost(exc)
-
-    def _watch(self) -> None:
-        if self.conn.their_state is not h11.IDLE:
-            self._rest()
-        elif self._late is None:
-            self._late = self.loop.call_later(self._seconds, self.transport.close)
-
-    def _rest(self) -> None:
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None

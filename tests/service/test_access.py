@@ -35,6 +35,7 @@ REQUESTS = [
     ("read", "POST", "/encode", {}),
     ("read", "POST", "/export?format=csv", {"hits": []}),
     ("read", "POST", "/tag", {"documents": []}),
+    ("read", "POST", "/matrix", {"topics": ["a"]}),
     ("read", "GET", "/stores", None),
     ("read", "GET", "/documents/chat-1", None),
     ("read", "POST", "/documents/chat-1/highlights", SEARCH),

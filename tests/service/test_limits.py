@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -161,6 +161,8 @@ def test_an_answer_tells_whether_a_topic_was_added(
             "labels",
             {"labels": [{"topic": "a", "text": "b", "doc_id": "c" * 10_001, "label": True}]},
         ),
+        ("mine", {"phrases": "a", "limit": 1e308}),
+        ("mine", {"phrases": "a", "max_count": 2**63}),
         ("search", {"phrases": "a" * 10_001}),
         ("search", {"phrases": ["a"] * 101}),
         ("search", {"phrases": []}),
@@ -307,6 +309,54 @@ def test_headers_that_do_not_go_on_are_not_waited_for(
             sender.sendall(begun)
             while sender.recv(4_096):  # until it is closed
                 pass
+
+
+CHUNKED = b"Transfer-Encoding: chunked\r\nContent-Type: application/json\r\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        (b"POST /search HTTP/1.1\r\n" + CHUNKED, b"1\r\n \r\n" * 1_200),
+        (b"POST /nothing HTTP/1.1\r\n" + CHUNKED, b"1\r\n \r\n" * 1_200),
+        (b"POST /nothing HTTP/1.1\r\n" + CHUNKED, b"no size\r\n"),
+        (b"POST /nothing HTTP/1.1\r\n" + CHUNKED, b"ffffff\r\n"),
+        (b"POST /search HTTP/1.1\r\nContent-Length: 2\r\n" + CHUNKED, b""),
+        (b"GET /health HTTP/1.1\r\n" + b"a:\r\n" * 501, b""),
+        (b"GET /health?" + b"a&" * 501 + b" HTTP/1.1\r\n", b""),
+        (b"GET /health HTTP/1.1\r\na: " + b"a" * (1 << 16) + b"\r\n", b""),
+    ],
+)
+def test_what_is_long_to_read_for_its_size_ends_the_connection(
+    settings: ServiceSettings, caplog: pytest.LogCaptureFixture, head: bytes, body: bytes
+) -> None:
+    app = create_app(replace(settings, limits=Limits(idle_seconds=1.0)))
+    with in_thread(app) as address, ThreadPoolExecutor(1) as threads:
+        host, port = address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=20) as sender:
+
+            def read() -> bytes:
+                answer = b""
+                with suppress(ConnectionResetError):
+                    while part := sender.recv(4_096):  # until it is closed
+                        answer += part
+                return answer
+
+            reading = threads.submit(read)
+            with suppress(ConnectionError):
+                sender.sendall(head + b"Host: 127.0.0.1\r\n\r\n" + body)
+            assert reading.result()[9:12] in (b"400", b"404", b"")
+        assert httpx.get(f"{address}/health").status_code == 200
+    assert not [one for one in caplog.records if one.exc_info]
+
+
+def test_large_chunks_may_come_one_by_one(settings: ServiceSettings) -> None:
+    content = orjson.dumps({"phrases": "a", "documents": [{"text": "b" * 200_000}]})
+    chunks = [content[start : start + 400] for start in range(0, len(content), 400)]
+    with in_thread(create_app(settings)) as address:
+        headers = {"Content-Type": "application/json"}
+        answer = httpx.post(f"{address}/scan", content=iter(chunks), headers=headers, timeout=120)
+        assert answer.status_code == 200
 
 
 @pytest.mark.parametrize(

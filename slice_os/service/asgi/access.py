@@ -34,6 +34,7 @@ _READING = {
     "/topics/{name}/suggest",
     "/topics/{name}/estimate",
     "/match",
+    "/matrix",
 }
 # What names a host or a key, and whom; of two, proxies and servers may each take another one.
 _ONCE = (b"host", b"origin", b"authorization")

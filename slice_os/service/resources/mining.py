@@ -59,7 +59,7 @@ MEDIA_TYPES = {
 }
 FileFormat: Any = Literal[tuple(MEDIA_TYPES)]
 
-MostHits = Annotated[int, Field(ge=1), WHOLE] | None
+MostHits = Annotated[int, Field(ge=1, lt=2**53), WHOLE] | None
 Around = Annotated[int, Field(ge=0, le=MOST_AROUND), WHOLE] | None
 
 

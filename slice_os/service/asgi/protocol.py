@@ -1,0 +1,106 @@
+"""HTTP/1.1 as uvicorn speaks it, within bounds: on time, and in parts that are worth reading."""
+
+from __future__ import annotations
+
+import re
+from asyncio import TimerHandle, Transport
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+_HEAD_END = re.compile(rb"\n\r?\n")
+# Nothing else runs while a head is read, however long it takes.
+_LONGEST_HEAD, _MOST_PARTS = 1 << 16, 500
+# So many chunks, and one more for each of so many bytes.
+_MOST_CHUNKS, _CHUNK = 1_000, 256
+_BOTH_LENGTHS = {b"content-length", b"transfer-encoding"}
+
+
+class PromptProtocol(H11Protocol):
+    """HTTP/1.1 that closes a connection if what should come next is not there in time.
+
+    uvicorn limits the time between two requests alone. Whoever opened connections and sent
+    nothing, or half a header, would keep them for good, without a key; so would who goes on to send
+    the body of a request that was refused.
+
+    Args:
+        seconds: for a head, from the connection or from the first byte of a further request; and
+            for the rest of a body, from the answer.
+        given: what uvicorn gives.
+    """
+
+    def __init__(self, seconds: float, **given: Any) -> None:
+        super().__init__(**given)
+        self.conn = _Bounded(h11.SERVER, _LONGEST_HEAD)
+        self._seconds = seconds
+        self._late: TimerHandle | None = None
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        """Expect a request."""
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """Take a part of a request."""
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        """Expect no more than the rest of the request."""
+        super().on_response_complete()
+        if self.conn.their_state is h11.SEND_BODY:
+            self._watch()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no request; if it has an answer already, close the connection alone."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Expect nothing more."""
+        self._rest()
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        if self.conn.their_state is not h11.IDLE and self.conn.our_state is not h11.DONE:
+            self._rest()
+        elif self._late is None:
+            self._late = self.loop.call_later(self._seconds, self.transport.close)
+
+    def _rest(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+
+class _Bounded(h11.Connection):
+    """Refuses what takes long to read for its size, or could be read in two ways."""
+
+    def __init__(self, role: type[h11.SERVER], most: int) -> None:
+        super().__init__(role, most)
+        self._chunks = self._size = 0
+
+    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        """The next part of a request.
+
+        Raises a `RemoteProtocolError` if a head is long or has very many parts, if a body has both
+        kinds of length, or comes in tiny chunks.
+        """
+        if self.their_state is h11.IDLE:
+            head = _HEAD_END.split(self.trailing_data[0], 1)[0]
+            if len(head) > _LONGEST_HEAD or head.count(b"\n") + head.count(b"&") > _MOST_PARTS:
+                raise h11.RemoteProtocolError("a head of too many parts", 431)
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self._chunks = self._size = 0
+            if {name for name, _ in event.headers} >= _BOTH_LENGTHS:
+                raise h11.RemoteProtocolError("two kinds of length")
+        elif isinstance(event, h11.Data):
+            self._chunks += event.chunk_end
+            self._size += len(event.data)
+            if self._chunks > _MOST_CHUNKS + self._size // _CHUNK:
+                raise h11.RemoteProtocolError("a body in tiny chunks")
+        return event
