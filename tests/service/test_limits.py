@@ -215,6 +215,8 @@ def fields(value: str, number: int) -> str:
         ("search", "null", 422),
         ("search", "", 422),
         ("search", '{"phrases":"\\ud800"}', 422),
+        ("search", '{"phrases":"a","facets":["\\ud800"]}', 422),
+        ("export?format=csv", '{"hits":[{"clause":{"\\ud800":1}}]}', 400),
     ],
 )
 def test_a_body_that_is_refused_costs_little(

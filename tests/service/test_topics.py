@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +17,9 @@ from starlette.testclient import TestClient
 from slice_os import Corpus
 from slice_os.hits.hit import Hit
 from slice_os.service.app import create_app
+from slice_os.service.resources import counts
 from slice_os.service.settings import ServiceSettings
+from slice_os.threads import checkpoint
 from slice_os.topics import match_topics, mine_topics, read_topic
 from slice_os.topics.labels import Label
 from slice_os.topics.table import read_table
@@ -319,6 +323,32 @@ def test_counts_follow_the_store_and_the_topic(settings: ServiceSettings, tmp_pa
         other = CANCEL | {"where": {}, "threshold": 1}
         client.put("/topics/cancel", json=other, headers={"If-Match": tag})
         assert total() == 0
+
+
+def test_counts_go_on_where_their_time_was_over(
+    settings: ServiceSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+
+    def mined(_corpus: Corpus, topics: list[Topic], **_options: Any) -> Iterator[Hit]:
+        asked.append([one.name for one in topics])
+        while len(asked) == 2:
+            checkpoint()
+            time.sleep(0.01)
+        return iter(())
+
+    monkeypatch.setattr(counts, "mine_topics", mined)
+    monkeypatch.setattr(counts, "_TOGETHER", 2)
+    limits = replace(settings.limits, mine_seconds=2.0)
+    with asking(create_app(replace(settings, limits=limits))) as client:
+        client.get("/stores")  # opens the store
+        for name, phrases in (("a", ["b", "c", "d"]), ("b", ["d", "c"]), ("c", ["e", "f"])):
+            client.post("/topics", json={"name": name, "phrases": phrases})
+        answer = client.get("/counts")
+        assert answer.status_code == 504
+        assert "counts go on where they ended" in answer.json()["error"]["message"]
+        assert [one["topic"] for one in client.get("/counts").json()["topics"]] == ["a", "b", "c"]
+    assert asked == [["a", "b"], ["c"], ["c"]]
 
 
 def test_no_topic_has_no_counts(client: TestClient) -> None:

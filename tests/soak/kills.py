@@ -2,9 +2,9 @@
 
     python -m tests.soak.kills --count 210 --out benchmarks/results/soak_kills.json
 
-Ingest, replacing, pruning, deleting and compaction run in turn, each as a process of its own that
-is killed at a random moment. Then the store must verify, every document must be whole, as it was or
-as it is to be, and the same command must lead to the same hits as without a kill.
+Ingest, replacing, pruning, deleting, compaction and copying run in turn, each as a process of its
+own that is killed at a random moment. Then the store must verify, every document must be whole, as
+it was or as it is to be, and the same command must lead to the same hits as without a kill.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DEMO = Path(__file__).parents[2] / "demo" / "dialogues.jsonl"
 FILES = 24
 A_FILE = 3
 PHRASES = ("what is the status of my order", "please change my seat", "I need a refund")
-OPERATIONS = ("ingest", "replace", "prune", "delete", "compact")
+OPERATIONS = ("ingest", "replace", "prune", "delete", "compact", "copy")
 
 
 class Process(Protocol):
@@ -57,14 +57,18 @@ class Bench:
     Args:
         folder: empty, for all of them.
         encoder: of the stores.
+        operations: to kill; by default all.
     """
 
     operations: tuple[str, ...] = OPERATIONS
     files = FILES
 
-    def __init__(self, folder: Path, encoder: SpanEncoder) -> None:
+    def __init__(
+        self, folder: Path, encoder: SpanEncoder, operations: tuple[str, ...] = ()
+    ) -> None:
         self.folder = folder
         self.encoder = encoder
+        self.operations = operations or self.operations
         with DEMO.open(encoding="utf-8") as stream:
             self.records = [json.loads(line) for line in islice(stream, self.files * A_FILE)]
         self.old = {
@@ -113,6 +117,8 @@ class Bench:
             # Too little for the store to compact itself.
             with Corpus(self.location(work), self.encoder) as corpus:
                 corpus.delete([record["id"] for record in self.records[:10]])
+        if operation == "copy":
+            (work / "s").rename(work / "from")
         if operation == "prune":
             for number in range(0, self.files, 2):
                 (work / "sources" / f"{number:02}.jsonl").unlink()
@@ -132,6 +138,8 @@ class Bench:
             return ["store", "delete", *list(self.old)[::2], *store]
         if operation == "compact":
             return ["store", "compact", *store]
+        if operation == "copy":
+            return ["store", "copy", "from", self.location(work)]
         prune = ["--prune"] if operation == "prune" else []
         return ["ingest", "sources", *store, "--source", "calls", *prune]
 
@@ -226,10 +234,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=210)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--minutes", type=float, default=math.inf)
+    parser.add_argument("--only", nargs="+", choices=OPERATIONS, default=OPERATIONS)
     parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        report = kill_often(Bench(Path(folder), SpanEncoder()), chosen.count, chosen.seed)
+        bench = Bench(Path(folder), SpanEncoder(), tuple(chosen.only))
+        report = kill_often(bench, chosen.count, chosen.seed, minutes=chosen.minutes)
     tell(report, chosen.out)
     if report["bad"]:
         raise SystemExit(1)

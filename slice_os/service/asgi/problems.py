@@ -71,7 +71,8 @@ def problem_of(error: BaseException) -> Problem:
 
 def error_body(problem: Problem, request_id: str) -> dict[str, Any]:
     """The JSON of an error."""
-    message = str(problem)
+    # A lone surrogate of the request would be none in an answer.
+    message = str(problem).encode(errors="backslashreplace").decode()
     if len(message) > _LONGEST_MESSAGE:
         message = f"{message[:_LONGEST_MESSAGE]} […]"
     return {"error": {"code": problem.code, "message": message, "request_id": request_id}}

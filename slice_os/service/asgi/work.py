@@ -204,6 +204,7 @@ class WorkPool:
             "the time for writing is over; documents that were complete by then are stored: send "
             "the others again, fewer or shorter ones at a time"
         )
+        long = f"{late}; counts go on where they ended if you ask again"
         unchanged = "the time for an answer is over, and nothing has changed; try again"
         unsettled = (
             "the time for an answer is over, and a change has begun that may still end; read what "
@@ -216,7 +217,7 @@ class WorkPool:
         first, after = priority.answering, priority.yield_to_answers
         self._lanes: dict[LaneName, _Lane] = {
             "answers": _Lane("answer", workers, usual, *soon, "", patience, first),
-            "mining": _Lane("mine", half, limits.streams, limits.mine_seconds, late, around=after),
+            "mining": _Lane("mine", half, limits.streams, limits.mine_seconds, long, around=after),
             "writing": _Lane("write", half, limits.writes, limits.write_seconds, cut, around=after),
             "files": _Lane("file", half, usual, limits.seconds, unchanged, unsettled, patience),
             "bodies": _Lane("body", half, usual, *soon, "", patience),

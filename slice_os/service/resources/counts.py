@@ -38,6 +38,9 @@ from slice_os.topics.topic import Topic
 
 router = APIRouter(tags=["topics"], route_class=JsonRoute)
 
+# Phrases that are looked for in one pass: after each, hits are kept for the next request.
+_TOGETHER = 500
+
 By = Annotated[
     str,
     Query(min_length=1, description="day, week, month, document, or the name of a metadata field."),
@@ -135,9 +138,10 @@ def all_counts(
     date_field: DateField = "date",
     within: Within = None,
 ) -> dict[str, Any]:
-    """Count the hits of every topic in a store, in one pass over it.
+    """Count the hits of every topic in a store, in one pass over it for some hundred phrases.
 
-    Hits are looked for again only if the store or the topic has changed.
+    Hits are looked for again only if the store or the topic has changed. If the time is over, ask
+    again: what was counted is kept.
     """
     usable, problems = _usable(services)
     return {
@@ -289,7 +293,8 @@ def _hits(
 ) -> list[Sequence[Found]]:
     """What counts of each topic: its hits that nobody rejected, or its matches.
 
-    Hits are kept as long as store and topic are as they were, whatever people say of them. The
+    Hits are kept as long as store and topic are as they were, whatever people say of them; those
+    of topics that were complete, also if the time is over before the others are. The
     documents that are looked at are noted in ``seen``.
     """
     location, *state = store_state(corpus)
@@ -299,21 +304,21 @@ def _hits(
     parts = [one.topic for one in stored.values() if one.topic.combination is None]
     wanted = {one.name: one for one in (*plain, *components([*rules, *parts]))}
     known: dict[str, Sequence[Hit]] = {}
-    new: dict[str, list[Hit]] = {}
-    for name in wanted:
+    new = []
+    for name, topic in wanted.items():
         kept = services.counted.get((location, name), (*state, stored[name].etag))
         if kept is None:
-            new[name] = []
+            new.append(topic)
         else:
             known[name] = kept
-    if new:
-        asked = [wanted[name] for name in new]
-        reading = partial(_noted, set() if seen is None else seen)
-        for hit in until_stopped(mine_topics(corpus, asked, labels=(), to_read=reading)):
-            new[hit.topic or ""].append(hit)
-    for name, own in new.items():
-        known[name] = own
-        services.counted.keep((location, name), (*state, stored[name].etag), own)
+    reading = partial(_noted, set() if seen is None else seen)
+    for some in _some_at_a_time(new):
+        own: dict[str, list[Hit]] = {topic.name: [] for topic in some}
+        for hit in until_stopped(mine_topics(corpus, some, labels=(), to_read=reading)):
+            own[hit.topic or ""].append(hit)
+        for name, hits_of in own.items():
+            services.counted.keep((location, name), (*state, stored[name].etag), hits_of)
+        known |= own
     said = answers(labels)
     found = {name: [hit for hit in own if said(hit) is not False] for name, own in known.items()}
     hits = sorted(chain.from_iterable(found.values()), key=lambda hit: (hit.doc_id, hit.start))
@@ -322,6 +327,21 @@ def _hits(
         matches[match.topic].append(match)
     every: dict[str, Sequence[Found]] = {**found, **matches}
     return [every[one.topic.name] for one in topics]
+
+
+def _some_at_a_time(topics: Iterable[Topic]) -> Iterator[list[Topic]]:
+    """The topics; those that come together have few phrases, or the same ones."""
+    some: list[Topic] = []
+    phrases: set[str] = set()
+    for topic in topics:
+        together = phrases.union(topic.all_phrases)
+        if some and len(together) > max(_TOGETHER, len(phrases)):
+            yield some
+            some, together = [], set(topic.all_phrases)
+        some.append(topic)
+        phrases = together
+    if some:
+        yield some
 
 
 def _noted(seen: set[str], hits: Iterable[Hit]) -> Iterator[Hit]:

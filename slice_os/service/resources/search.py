@@ -18,6 +18,7 @@ from slice_os.search.scan import scan as scan_documents
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.resources.bodies import (
+    AnyText,
     Many,
     PhraseBody,
     StoreName,
@@ -48,7 +49,7 @@ class SearchRequest(PhraseBody):
     """
 
     store: StoreName = None
-    facets: Annotated[Many[str], Field(max_length=MOST_FACETS)] = Field(default_factory=list)
+    facets: Annotated[Many[AnyText], Field(max_length=MOST_FACETS)] = Field(default_factory=list)
 
 
 @with_options(HitOptions)
