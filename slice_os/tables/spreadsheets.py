@@ -27,10 +27,15 @@ _EXACT = 10**15
 _CUT = " […]"
 _WIDTHS = {"text": 40, "texts": 30}
 _OTHER_WIDTH = 12
-# A spreadsheet takes a cell that begins with one of these for a formula, full-width ones too. One
-# that expects other separators begins cells within those that are written here.
-_SIGNS = "=+\\-@\uff1d\uff0b\uff0d\uff20"
-_AT_START, _WITHIN = rf"'*[{_SIGNS}\t\r\n]", rf"['\"]*[{_SIGNS}]"
+# A spreadsheet takes a cell that begins with one of these for a formula, full-width and small ones
+# too, maybe after what it leaves out. One that expects other separators begins cells within those
+# that are written here.
+_SIGNS = "=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b"
+_LEFT_OUT = (
+    r" \x00-\x08\x0b\x0c\x0e-\x1f\x7f-\xa0\xad\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
+)
+_AT_START = rf"'*[{_LEFT_OUT}]*[{_SIGNS}\t\r\n]"
+_WITHIN = rf"['\"]*[{_LEFT_OUT}]*[{_SIGNS}]"
 _FORMULA, _ESCAPED = (
     re.compile(rf"\A{mark}(?={_AT_START})|(?:\A|(?<=[;\t\r\n])){mark}(?={_WITHIN})")
     for mark in ("", "'")
