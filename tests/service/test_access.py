@@ -345,6 +345,16 @@ def test_hosts_and_origins_are_those_of_this_machine(settings: ServiceSettings) 
         ([("host", LOCAL), ("origin", ORIGINS[0]), ("origin", ORIGINS[0])], 400),
         ([("host", LOCAL), ("origin", ORIGINS[0]), ("origin", "http://evil.example")], 400),
         ([("host", LOCAL), ("authorization", "Bearer a"), ("authorization", "Bearer b")], 400),
+        *(
+            ([("host", LOCAL), ("sec-fetch-site", site), ("sec-fetch-mode", mode)], status)
+            for site, mode, status in (
+                ("same-origin", "cors", 200),
+                ("none", "navigate", 200),
+                ("cross-site", "navigate", 200),
+                ("cross-site", "no-cors", 403),
+                ("same-site", "cors", 403),
+            )
+        ),
     ]
     found = statuses(create_app(settings), [headers for headers, _ in table])
     wrong = [(one, seen) for one, seen in zip(table, found, strict=True) if one[1] != seen]

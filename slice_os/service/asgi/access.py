@@ -124,6 +124,10 @@ class Guarded:
         origin = given.get(b"origin")
         if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
             raise Problem(403, "foreign_origin", f"pages of {origin:.100} may not use this service")
+        # Of pictures and scripts browsers tell no origin; a link from elsewhere is not refused.
+        near = given.get(b"sec-fetch-site") in (None, "none", "same-origin")
+        if not near and given.get(b"sec-fetch-mode") != "navigate":
+            raise Problem(403, "foreign_origin", "pages from elsewhere may not use this service")
 
     def _check_key(self, request: Request, route: APIRoute, keys: Sequence[ApiKey]) -> None:
         kind, _, secret = request.headers.get("Authorization", "").partition(" ")
