@@ -193,6 +193,7 @@ def hostile_requests(place: Path, chosen: argparse.Namespace) -> dict[str, Any]:
         return {
             "quiet": quiet,
             "hosts": hosts,
+            "odd_wire": hostile.odd_wire(server),
             "refused_bodies": hostile.refused_bodies(server, key, chosen.patience),
             "many_senders": hostile.many_senders(server, key),
             "held_threads": hostile.held_threads(server, key, page, chosen.patience),

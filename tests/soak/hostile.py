@@ -153,6 +153,29 @@ def refused_bodies(server: Server, key: str, patience: float) -> dict[str, Any]:
     return found
 
 
+def odd_wire(server: Server) -> dict[str, Any]:
+    """Send, without a key, what is long to read for its size, or does not end after its answer."""
+    own = f"Host: {server.address.removeprefix('http://')}\r\n".encode()
+    chunked = b"POST /scan HTTP/1.1\r\n" + own + b"Transfer-Encoding: chunked\r\n\r\n"
+    found = {}
+    for name, content in {
+        "three million chunks of a byte": chunked + b"1\r\n \r\n" * 3 * MILLION,
+        "a head of 16,000 fields": b"GET /health HTTP/1.1\r\n" + own + b"a:\r\n" * 16_000 + b"\r\n",
+        "an address of 30,000 fields": b"GET /search?" + b"q=a&" * 15_000 + b" HTTP/1.1\r\n" + own,
+        "a chunk without a size": chunked + b"none\r\n",
+    }.items():
+        began, answer = time.monotonic(), b""
+        with watched(server) as seen, socket.create_connection(address_of(server), 30) as sender:
+            with suppress(OSError):
+                sender.sendall(content)
+            with suppress(OSError):
+                answer = sender.recv(64)
+            time.sleep(0.5)
+        seconds = round(time.monotonic() - began, 1)
+        found[name] = {"status": answer[9:12].decode() or "closed", "seconds": seconds, **seen}
+    return found
+
+
 def many_senders(server: Server, key: str, senders: int = 100) -> dict[str, Any]:
     """Send many large bodies at once, without the last byte, and then that."""
     size = 15 << 20

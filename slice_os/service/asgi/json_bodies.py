@@ -117,12 +117,15 @@ def _check_structure(content: bytes) -> None:
 
 def _marks(content: bytes) -> Iterator[npt.NDArray[np.uint8]]:
     """The commas and brackets of JSON outside of its texts."""
-    plain = content.replace(b"\\\\", b"").replace(b'\\"', b"")
-    inside = np.False_
-    for start in range(0, len(plain), _CHUNK):
-        part = np.frombuffer(plain, np.uint8, min(_CHUNK, len(plain) - start), start)
+    inside, start = np.False_, 0
+    while start < len(content):
+        chunk = content[start : start + _CHUNK]
+        if (len(chunk) - len(chunk.rstrip(b"\\"))) % 2:  # what the last one escapes
+            chunk += content[start + len(chunk) : start + len(chunk) + 1]
+        start += len(chunk)
+        part = np.frombuffer(chunk.replace(b"\\\\", b"").replace(b'\\"', b""), np.uint8)
         quoted = np.bitwise_xor.accumulate(part == ord('"')) ^ inside
-        inside = quoted[-1]
+        inside = quoted[-1] if len(quoted) else inside
         yield part[_MARKS[part] & ~quoted]
 
 
