@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import click
 
-from slice_os.cli.options import (
-    EncoderChoice,
-    encoder_options,
-    optional_store_option,
-    report_option,
-)
+from slice_os.cli.options import EncoderChoice, OptionalStore, ReportAsJson
+from slice_os.cli.parameters import command
 from slice_os.cli.render import printable, show, styled
 
 
-@click.command()
-@optional_store_option
-@encoder_options
-@report_option
-def doctor(store: str | None, encoder: EncoderChoice, as_json: bool | None) -> int:
+@command()
+def doctor(store: OptionalStore, encoder: EncoderChoice, as_json: ReportAsJson) -> int:
     """Check what works here, and how fast.
 
     The encoder reads a few texts with the chosen model and provider. With --store, the store and

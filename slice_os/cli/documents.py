@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import click
 
-from slice_os.cli.options import store_option
+from slice_os.cli.options import Store
+from slice_os.cli.parameters import argument, command
 from slice_os.cli.render import printable
 
 AROUND = 1_000
 
 
-@click.command()
-@click.argument("doc_id", metavar="DOC")
-@store_option
-@click.option(
-    "--at",
-    type=click.IntRange(min=0),
-    metavar="START",
-    help=f"Print only the lines within {AROUND:,} characters of this offset of a hit.",
-)
-def show(doc_id: str, store: str, at: int | None) -> None:
+@command()
+def show(
+    doc_id: Annotated[str, argument(metavar="DOC")],
+    store: Store,
+    at: Annotated[
+        int | None,
+        click.IntRange(min=0),
+        "START",
+        f"Print only the lines within {AROUND:,} characters of this offset of a hit.",
+    ],
+) -> None:
     """Print the text of a document, as it was extracted from its file.
 
     DOC is its id, as hits and `slice-os store list` have it. Offsets of hits count the code points

@@ -3,53 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from slice_os.cli.options import (
-    COUNT,
-    EncoderChoice,
-    encoder_options,
-    reader_option,
-    rows_option,
-    store_option,
-    work_option,
-)
+from slice_os.cli.options import COUNT, EncoderChoice, Reader, RowsAsJson, Store, WorkFolder
+from slice_os.cli.parameters import argument, command
 from slice_os.cli.render import printable, show, wants_json
 
 if TYPE_CHECKING:
     from slice_os.topics.recall import CutEstimate, TopicEstimate
 
 
-@click.command()
-@click.argument("topic", type=click.Path(exists=True, dir_okay=False))
-@store_option
-@work_option
-@click.option(
-    "--size",
-    type=COUNT,
-    help="Passages to label.  [default: as in the largest sample so far, or 140]",
-)
-@click.option("--seed", type=int, help="Random seed of the sample.  [default: likewise, or 0]")
-@click.option(
-    "--precision",
-    type=click.FloatRange(0, 1, min_open=True),
-    help="Also show the lowest cut that surely has this precision.",
-)
-@reader_option
-@rows_option
-@encoder_options
+@command()
 def estimate(
-    topic: str,
-    store: str,
-    work: Path | None,
-    size: int | None,
-    seed: int | None,
-    precision: float | None,
-    reader: str,
-    as_json: bool | None,
+    topic: Annotated[str, argument(type=click.Path(exists=True, dir_okay=False))],
+    store: Store,
+    work: WorkFolder,
+    size: Annotated[
+        int | None, COUNT, "Passages to label.  [default: as in the largest sample so far, or 140]"
+    ],
+    seed: Annotated[int | None, click.INT, "Random seed of the sample.  [default: likewise, or 0]"],
+    precision: Annotated[
+        float | None,
+        click.FloatRange(0, 1, min_open=True),
+        "Also show the lowest cut that surely has this precision.",
+    ],
+    reader: Reader,
+    as_json: RowsAsJson,
     encoder: EncoderChoice,
 ) -> int:
     """Estimate how much of a topic is found and missed, from a sample that you label.

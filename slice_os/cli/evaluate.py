@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import click
 
@@ -15,12 +14,10 @@ from slice_os.cli.options import (
     COUNT,
     FILE,
     FOLDER,
-    Command,
-    as_one,
-    report_option,
-    stacked,
-    threads_option,
+    ReportAsJson,
+    Threads,
 )
+from slice_os.cli.parameters import Group, Option, argument, command, option
 from slice_os.cli.progress import StepBar
 from slice_os.cli.render import show
 from slice_os.tables.replacing import replacing
@@ -28,7 +25,8 @@ from slice_os.tables.replacing import replacing
 if TYPE_CHECKING:
     from slice_os.datasets.catalog import Checked
     from slice_os.evaluation.encoders.vector_cache import VectorCache
-    from slice_os.evaluation.harness import Harness, Option
+    from slice_os.evaluation.harness import Harness
+    from slice_os.evaluation.harness import Option as Measured
 
 
 class _Harnesses(CommandGroup):
@@ -57,10 +55,11 @@ def evaluate() -> None:
 
 
 @evaluate.command("compare")
-@click.argument("first", type=FILE)
-@click.argument("second", type=FILE)
-@click.option("--wide", is_flag=True, help="Show all columns of the table.")
-def compare_command(first: Path, second: Path, wide: bool) -> None:
+def compare_command(
+    first: Annotated[Path, argument(type=FILE)],
+    second: Annotated[Path, argument(type=FILE)],
+    wide: Annotated[bool, "Show all columns of the table."],
+) -> None:
     """Compare two saved results.
 
     FIRST and SECOND are files that --out wrote.
@@ -71,23 +70,18 @@ def compare_command(first: Path, second: Path, wide: bool) -> None:
 
 
 @evaluate.command("build-context")
-@click.argument("pairs", type=FILE)
-@click.argument("out", type=FILE)
-@click.option("--text", type=FILE, help="Text to place sentences in: plain text or JSONL.")
-@click.option(
-    "--endpoint", metavar="URL", help="OpenAI-compatible endpoint, such as https://HOST/v1."
-)
-@click.option("--model", help="Model to use at the endpoint.")
-@click.option("--limit", type=COUNT, help="Only the first N pairs.")
-@click.option("--seed", type=int, default=0, help="Seed of the random choices.")
 def build_context(
-    pairs: Path,
-    out: Path,
-    text: Path | None,
-    endpoint: str | None,
-    model: str | None,
-    limit: int | None,
-    seed: int,
+    *,
+    pairs: Annotated[Path, argument(type=FILE)],
+    out: Annotated[Path, argument(type=FILE)],
+    text: Annotated[Path | None, FILE, "Text to place sentences in: plain text or JSONL."],
+    endpoint: Annotated[
+        str | None,
+        option(metavar="URL", help="OpenAI-compatible endpoint, such as https://HOST/v1."),
+    ],
+    model: Annotated[str | None, "Model to use at the endpoint."],
+    limit: Annotated[int | None, COUNT, "Only the first N pairs."],
+    seed: Annotated[int, "Seed of the random choices."] = 0,
 ) -> None:
     """Build a data set like STS-B-Context.
 
@@ -115,10 +109,11 @@ def build_context(
 
 
 @evaluate.command("data")
-@click.argument("folder", type=FOLDER)
-@click.option("--strict", is_flag=True, help="Missing files are errors, too.")
-@report_option
-def check_data(folder: Path, strict: bool, as_json: bool | None) -> None:
+def check_data(
+    folder: Annotated[Path, argument(type=FOLDER)],
+    strict: Annotated[bool, "Missing files are errors, too."],
+    as_json: ReportAsJson,
+) -> None:
     """Check the data sets in FOLDER.
 
     The report names the files that are there, those that are missing, and wrong checksums.
@@ -153,29 +148,24 @@ def _vector_cache(cache: Path | None, cache_limit: float) -> VectorCache:
     return VectorCache(cache or default_cache(), int(cache_limit * GIGABYTE))
 
 
-_cache_options = as_one(
-    "cache",
-    _vector_cache,
-    click.option(
-        "--cache",
+_cache = {
+    "cache": option(
         type=FOLDER,
         help="Folder to keep vectors in.  [default: in the user's cache folder]",
     ),
-    click.option(
-        "--cache-limit",
+    "cache_limit": option(
         type=click.FloatRange(min=0, min_open=True),
         default=5,
         envvar="SLICE_OS_CACHE_LIMIT",
         metavar="GB",
         help="Maximum size of the cached vectors in GB (or set SLICE_OS_CACHE_LIMIT).",
     ),
-)
+}
+Cache: TypeAlias = Annotated["VectorCache", Group(_vector_cache, _cache)]
 
 
 @evaluate.command("cache")
-@_cache_options
-@click.option("--empty", is_flag=True, help="Delete the vectors.")
-def cache_command(cache: VectorCache, empty: bool) -> None:
+def cache_command(cache: Cache, empty: Annotated[bool, "Delete the vectors."]) -> None:
     """Show or delete cached vectors.
 
     When the cache grows beyond its limit, the vectors used least recently are deleted.
@@ -199,37 +189,24 @@ def cache_command(cache: VectorCache, empty: bool) -> None:
 def _command(harness: Harness) -> click.Command:
     """The command of a harness: the options that all have, and its own."""
 
-    @click.command(harness.name, help=harness.description)
-    @click.option(
-        "--data", required=True, metavar="PATH", type=click.Path(path_type=Path), help=harness.data
-    )
-    @click.option(
-        "--encoder",
-        "encoders",
-        multiple=True,
-        metavar="[NAME=]ENCODER",
-        help="Model or ONNX folder, bundled name, Hugging Face name or folder, glove:FILE, "
-        "start-end:MODEL, truncate-N:MODEL or pcpe:MODEL[:PROMPT]; repeatable.  "
-        "[default: the bundled model]",
-    )
-    @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-    @click.option("--wide", is_flag=True, help="Show all columns of the table.")
-    @click.option("--out", type=FILE, help="Also save the result as JSON in this file.")
-    @click.option("--report", type=FILE, help="Also write a report, one HTML file.")
-    @_cache_options
-    @click.option("--no-cache", is_flag=True, help="Keep no vectors and use none.")
-    @threads_option
-    @stacked(*map(_option, harness.options))
     def run(
         data: Path,
-        encoders: tuple[str, ...],
-        as_json: bool,
-        wide: bool,
-        out: Path | None,
-        report: Path | None,
-        cache: VectorCache,
-        no_cache: bool,
-        **options: Any,
+        encoders: Annotated[
+            tuple[str, ...],
+            "--encoder",
+            "[NAME=]ENCODER",
+            "Model or ONNX folder, bundled name, Hugging Face name or folder, glove:FILE, "
+            "start-end:MODEL, truncate-N:MODEL or pcpe:MODEL[:PROMPT]; repeatable.  "
+            "[default: the bundled model]",
+        ],
+        as_json: Annotated[bool, "--json", "Print JSON instead of a table."],
+        wide: Annotated[bool, "Show all columns of the table."],
+        out: Annotated[Path | None, FILE, "Also save the result as JSON in this file."],
+        report: Annotated[Path | None, FILE, "Also write a report, one HTML file."],
+        cache: Cache,
+        no_cache: Annotated[bool, "Keep no vectors and use none."],
+        threads: Threads,
+        own: dict[str, Any],
     ) -> None:
         from slice_os.evaluation import evaluate
 
@@ -239,8 +216,9 @@ def _command(harness: Harness) -> click.Command:
                 data,
                 encoders,
                 cache=None if no_cache else cache,
+                threads=threads,
                 progress=bar.update,
-                **options,
+                **own,
             )
         if out is not None:
             evaluation.save(out)
@@ -251,32 +229,35 @@ def _command(harness: Harness) -> click.Command:
                 part.write_text(render_report(evaluation), encoding="utf-8")
         show(evaluation.to_json(), evaluation.table(wide=wide), as_json)
 
-    return run
+    place = click.Path(path_type=Path)
+    given = option(required=True, metavar="PATH", type=place, help=harness.data)
+    options = Group(dict, {one.name: _option(one) for one in harness.options})
+    run.__annotations__ |= {"data": Annotated[Path, given], "own": Annotated[Any, options]}
+    return command(name=harness.name, help=harness.description)(run)
 
 
-def _option(option: Option) -> Callable[[Command], Command]:
+def _option(one: Measured) -> Option:
     """A harness's option on the command line: ``max_sizes`` as ``--max-size``, repeatable."""
-    flag = f"--{option.name.removesuffix('s') if option.multiple else option.name}"
+    flag = f"--{one.name.removesuffix('s') if one.multiple else one.name}"
     flag = flag.replace("_", "-")
     kinds: dict[str, Any] = {
-        "text": click.Choice(option.choices) if option.choices else click.STRING,
-        "number": click.IntRange(option.least, option.most),
+        "text": click.Choice(one.choices) if one.choices else click.STRING,
+        "number": click.IntRange(one.least, one.most),
         "flag": click.BOOL,
         "file": FILE,
         "folder": FOLDER,
         "path": click.Path(path_type=Path),
     }
-    is_flag = option.kind == "flag"
-    if is_flag and option.default:
+    is_flag = one.kind == "flag"
+    if is_flag and one.default:
         flag = f"{flag}/--no-{flag[2:]}"
-    return click.option(
+    return option(
         flag,
-        option.name,
-        type=kinds[option.kind],
+        type=kinds[one.kind],
         is_flag=is_flag,
-        multiple=option.multiple,
-        required=option.required,
-        default=bool(option.default) if is_flag else option.default,
-        help=option.help,
-        metavar=option.metavar,
+        multiple=one.multiple,
+        required=one.required,
+        default=bool(one.default) if is_flag else one.default,
+        help=one.help,
+        metavar=one.metavar,
     )

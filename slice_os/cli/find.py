@@ -6,54 +6,49 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from slice_os.cli.grep import Grep, grep_options
-from slice_os.cli.hit_options import file_option, flags_of, give, phrases_option
+from slice_os.cli.grep import GrepOptions
+from slice_os.cli.hit_options import (
+    OutputFile,
+    Phrases,
+    flags_of,
+    give,
+    phrases_option,
+)
 from slice_os.cli.options import (
     FORMATS_HELP,
     REPORT,
     EncoderChoice,
-    encoder_options,
-    format_option,
-    output_option,
-    store_option,
-    topics_option,
+    FormatName,
+    HitsAsJson,
+    Store,
+    TopicPaths,
 )
-from slice_os.cli.reading_options import follow_links_option, reading_options
+from slice_os.cli.parameters import argument, command
+from slice_os.cli.reading_options import FollowLinks, Reading
 from slice_os.cli.render import complaint, printable, wants_json
-from slice_os.cli.topic_runs import TopicRun, topic_run_options
+from slice_os.cli.topic_runs import TopicRun
 from slice_os.query.options import Cut, HitOptions, MineOptions, SearchOptions
 
 if TYPE_CHECKING:
     from slice_os.corpus import Corpus
     from slice_os.hits.hit import Hit
-    from slice_os.ingest.readers import ReadOptions
     from slice_os.originals.finding import Original
     from slice_os.search.listing import Search
     from slice_os.text.documents import Document
 
 
-@click.command()
-@click.argument("phrase")
-@click.option(
-    "-p", "--phrase", "more", multiple=True, help="Another wording of PHRASE; repeatable."
-)
-@store_option
-@flags_of(SearchOptions)
-@file_option
-@output_option
-@encoder_options
+@command()
 def search(
-    phrase: str,
-    more: tuple[str, ...],
-    store: str,
-    options: SearchOptions,
-    output: Path | None,
-    as_json: bool | None,
+    phrase: Annotated[str, argument()],
+    more: Annotated[tuple[str, ...], "-p", "--phrase", "Another wording of PHRASE; repeatable."],
+    store: Store,
+    options: Annotated[SearchOptions, flags_of(SearchOptions)],
+    output: OutputFile,
+    as_json: HitsAsJson,
     encoder: EncoderChoice,
 ) -> None:
     """Rank the passages that say PHRASE, each with its best span.
@@ -81,27 +76,17 @@ def search(
         )
 
 
-@click.command(epilog=FORMATS_HELP)
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@phrases_option()
-@flags_of(HitOptions)
-@grep_options
-@reading_options
-@format_option
-@follow_links_option
-@file_option
-@output_option
-@encoder_options
+@command(epilog=FORMATS_HELP)
 def scan(
-    paths: tuple[str, ...],
-    phrases: tuple[str, ...],
-    options: HitOptions,
-    grep: Grep,
-    reading: ReadOptions,
-    format_name: str | None,
-    follow_links: bool,
-    output: Path | None,
-    as_json: bool | None,
+    paths: Annotated[tuple[str, ...], argument(required=True, metavar="PATH...")],
+    phrases: Phrases,
+    options: Annotated[HitOptions, flags_of(HitOptions)],
+    grep: GrepOptions,
+    reading: Reading,
+    format_name: FormatName,
+    follow_links: FollowLinks,
+    output: OutputFile,
+    as_json: HitsAsJson,
     encoder: EncoderChoice,
 ) -> int:
     """Find every span in files or standard input (-) that says a phrase, without a store.
@@ -187,25 +172,16 @@ def scan(
     return grep.status(bool(bad))
 
 
-@click.command()
-@phrases_option(required=False)
-@topics_option()
-@store_option
-@flags_of(MineOptions)
-@grep_options
-@topic_run_options
-@file_option
-@output_option
-@encoder_options
+@command()
 def mine(
-    phrases: tuple[str, ...],
-    topic_paths: tuple[str, ...],
-    store: str,
-    options: MineOptions,
-    grep: Grep,
+    phrases: Annotated[tuple[str, ...], phrases_option()],
+    topic_paths: TopicPaths,
+    store: Store,
+    options: Annotated[MineOptions, flags_of(MineOptions)],
+    grep: GrepOptions,
     run: TopicRun,
-    output: Path | None,
-    as_json: bool | None,
+    output: OutputFile,
+    as_json: HitsAsJson,
     encoder: EncoderChoice,
 ) -> int:
     """Find every span in a store that says a phrase, document by document.

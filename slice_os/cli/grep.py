@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import click
 
-from slice_os.cli.options import COUNT, as_one
+from slice_os.cli.options import COUNT
+from slice_os.cli.parameters import group, option
 from slice_os.cli.render import printable, show
 from slice_os.errors import SliceError
 from slice_os.hits.bands import PROBABLE_FROM, UNSURE_FROM
@@ -142,32 +144,34 @@ def _made(with_hits: bool, without: bool, each: bool, context: int | None, **oth
     return Grep(listings[0] if listings else None, **others)
 
 
-def _units(flag: str, name: str, told: str) -> Callable[..., Any]:
-    least = click.IntRange(min=0)
-    return click.option(flag, f"--{name}", name, type=least, metavar="NUM", help=told)
+_units = partial(option, type=click.IntRange(min=0), metavar="NUM")
 
 
-grep_options = as_one(
-    "grep",
+_options = group(
     _made,
-    click.option("-l", "--files-with-matches", "with_hits", is_flag=True, help="Documents alone."),
-    click.option(
+    with_hits=option("-l", "--files-with-matches", is_flag=True, help="Documents alone."),
+    without=option(
         "-L",
         "--files-without-match",
-        "without",
         is_flag=True,
         help="All documents, from the one that most surely lacks what is looked for.",
     ),
-    click.option("-c", "--count", "each", is_flag=True, help="Number of hits of each document."),
-    click.option(
+    each=option("-c", "--count", is_flag=True, help="Number of hits of each document."),
+    most=option(
         "-m",
         "--max-count",
-        "most",
         type=COUNT,
         metavar="NUM",
         help="Only the first NUM hits of each document.",
     ),
-    _units("-A", "after", "Show NUM turns after each hit, or sentences where nobody takes turns."),
-    _units("-B", "before", "Show NUM turns or sentences before each hit."),
-    _units("-C", "context", "Show NUM turns or sentences before and after each hit."),
+    after=_units(
+        "-A",
+        "--after",
+        help="Show NUM turns after each hit, or sentences where nobody takes turns.",
+    ),
+    before=_units("-B", "--before", help="Show NUM turns or sentences before each hit."),
+    context=_units(
+        "-C", "--context", help="Show NUM turns or sentences before and after each hit."
+    ),
 )
+GrepOptions: TypeAlias = Annotated[Grep, _options]

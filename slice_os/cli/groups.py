@@ -6,9 +6,13 @@ from collections.abc import Iterator
 
 import click
 
+from slice_os.cli.parameters import Command
+
 
 class CommandGroup(click.Group):
     """A group that answers a mistyped command with the nearest one."""
+
+    command_class = Command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

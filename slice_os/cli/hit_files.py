@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import click
 
@@ -14,39 +14,42 @@ from slice_os.cli.options import (
     FILE,
     PROBABILITY,
     REPORT,
-    optional_store_option,
+    OptionalStore,
 )
+from slice_os.cli.parameters import argument, command, option
 from slice_os.errors import InputError
 
 if TYPE_CHECKING:
     from slice_os.hits.run_record import RunRecord
 
 
-@click.command()
-@click.argument("hits", type=click.File("rb"), required=False, metavar="[HITS]")
-@click.option(
-    "--from",
-    "recorded",
-    type=FILE,
-    metavar="FILE",
-    help="Instead of HITS: a file of JSON lines with its run record, which tells the cut.",
-)
-@output_file(
-    "Write the report to this file, which ends in .html, or the hits in another format of "
-    "`slice-os mine -o`; some need --store.  [default with --from: FILE ending in .html]",
-)
-@optional_store_option
-@click.option("--threshold", type=COSINE, help="Hits of a lower cosine are near misses.")
-@click.option(
-    "--min-probability", type=PROBABILITY, help="Hits of a lower probability are near misses."
-)
-@click.option("--title", default="Hits", help="Title of the page.")
+@command()
 def report(
-    hits: BinaryIO,
-    recorded: Path | None,
-    output: Path | None,
-    store: str | None,
-    **settings: Any,
+    *,
+    hits: Annotated[BinaryIO, argument(type=click.File("rb"), required=False, metavar="[HITS]")],
+    recorded: Annotated[
+        Path | None,
+        option(
+            "--from",
+            type=FILE,
+            metavar="FILE",
+            help="Instead of HITS: a file of JSON lines with its run record, which tells the cut.",
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        output_file(
+            help="Write the report to this file, which ends in .html, or the hits in another "
+            "format of `slice-os mine -o`; some need --store.  [default with --from: FILE ending "
+            "in .html]",
+        ),
+    ],
+    store: OptionalStore,
+    threshold: Annotated[float | None, COSINE, "Hits of a lower cosine are near misses."],
+    min_probability: Annotated[
+        float | None, PROBABILITY, "Hits of a lower probability are near misses."
+    ],
+    title: Annotated[str, "Title of the page."] = "Hits",
 ) -> None:
     """Show HITS in context, with histograms of their scores, on one HTML page.
 
@@ -63,13 +66,13 @@ def report(
 
     if (hits is None) == (recorded is None):
         raise click.UsageError("give HITS or --from FILE")
-    cuts = {name: settings[name] for name in ("threshold", "min_probability")}
+    cuts: dict[str, Any] = {"threshold": threshold, "min_probability": min_probability}
     place = recorded or Path(hits.name)
     run = _run(place) if recorded or record_file(place).exists() else None
     if recorded is not None:
         hits, output = recorded.open("rb"), output or recorded.with_suffix(REPORT)
         if not any(cut is not None for cut in cuts.values()):
-            settings |= {name: getattr(run, name) for name in cuts}
+            cuts = {name: getattr(run, name) for name in cuts}
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output'.")
     if store is None and (is_marked(output) or holds_texts(output)):
@@ -78,12 +81,12 @@ def report(
         raise click.UsageError("--threshold and --min-probability are for reports (.html)")
     try:
         if store is None:
-            give(read_hits(hits), output, run=run, **settings)
+            give(read_hits(hits), output, run=run, title=title, **cuts)
             return
         with Corpus(store) as corpus:
             find = partial(find_original, corpus.store)
-            text_of = corpus.text
-            give(read_hits(hits), output, find=find, text_of=text_of, run=run, **settings)
+            about: dict[str, Any] = {"find": find, "text_of": corpus.text, "title": title}
+            give(read_hits(hits), output, run=run, **about, **cuts)
     except InputError as error:
         raise InputError(f"{hits.name}, {error}") from None
 

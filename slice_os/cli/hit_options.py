@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import click
 
@@ -14,12 +15,11 @@ from slice_os.cli.options import (
     COUNT,
     PROBABILITY,
     REPORT,
-    Command,
     HitFile,
-    as_one,
     verifier_option,
     where_option,
 )
+from slice_os.cli.parameters import Group, Option, group, option
 from slice_os.cli.render import echo_json, printable, wants_json
 from slice_os.query.options import (
     DEFAULT_FUSION,
@@ -40,85 +40,72 @@ if TYPE_CHECKING:
     from slice_os.hits.run_record import RunRecord
     from slice_os.originals.finding import FindOriginal
 
-_FLAGS: dict[str, Callable[[Command], Command]] = {
-    "counter_phrases": click.option(
+_FLAGS: dict[str, Option] = {
+    "counter_phrases": option(
         "--not",
-        "counter_phrases",
         multiple=True,
         metavar="PHRASE",
         help="Leave out hits that are closer to this phrase; repeatable.",
     ),
-    "threshold": click.option(
-        "--threshold",
+    "threshold": option(
         type=COSINE,
         help="Lowest cosine of a hit, instead of a lowest probability.",
     ),
-    "verify": click.option(
+    "verify": option(
         "--verify/--no-verify",
         default=None,
         help="Have a verifier read each hit for its probability; by default if it knows the model.",
     ),
     "verifier": verifier_option,
-    "min_probability": click.option(
-        "--min-probability",
+    "min_probability": option(
         type=PROBABILITY,
         help="Lowest probability of a hit.  [default: 0.15, which leaves out the unlikely ones; "
         "none with --threshold]",
     ),
-    "order": click.option(
-        "--order",
+    "order": option(
         type=click.Choice(ORDERS),
         help="Show all hits at the end in this order, instead of each one when it is found.",
     ),
     "where": where_option,
-    "exhaustive": click.option(
+    "exhaustive": option(
         "--candidates",
-        "exhaustive",
         is_flag=True,
         callback=lambda _context, _option, candidates: not candidates,
         help="OpenSearch: score only passages that the index proposes; faster, but may miss some.",
     ),
-    "unit": click.option(
-        "--unit",
+    "unit": option(
         type=click.Choice(UNITS),
         default=SPAN,
         help="Extent of a hit: the words that say the phrase, or their clause, sentence or turn.",
     ),
-    "collapse": click.option(
-        "--collapse", is_flag=True, help="Merge hits with the same words, and count them."
-    ),
+    "collapse": option(is_flag=True, help="Merge hits with the same words, and count them."),
 }
-_SEARCH_FLAGS: dict[str, Callable[[Command], Command]] = {
-    "top_k": click.option("-k", "--top-k", type=COUNT, default=10, help="Maximum number of hits."),
-    "offset": click.option(
-        "--offset", type=click.IntRange(min=0), default=0, help="Hits to skip, for the next page."
+_SEARCH_FLAGS: dict[str, Option] = {
+    "top_k": option("-k", "--top-k", type=COUNT, default=10, help="Maximum number of hits."),
+    "offset": option(
+        type=click.IntRange(min=0), default=0, help="Hits to skip, for the next page."
     ),
-    "threshold": click.option("--threshold", type=COSINE, help="Lowest cosine of a hit."),
-    "min_probability": click.option(
-        "--min-probability",
+    "threshold": option(type=COSINE, help="Lowest cosine of a hit."),
+    "min_probability": option(
         type=PROBABILITY,
         help=f"Lowest probability of a hit, among the best {REFINED} by score, or --top-k if more.",
     ),
-    "order": click.option(
-        "--order",
+    "order": option(
         type=click.Choice(ORDERS),
         show_default="the likeliest first, or by score with --no-verify",
         help=f"Order of the best {REFINED} hits by score.",
     ),
-    "fusion": click.option(
-        "--fusion",
+    "fusion": option(
         type=click.Choice(FUSION_NAMES),
         default=DEFAULT_FUSION,
         help="How the ranking combines cosine and BM25; server: OpenSearch's hybrid query.",
     ),
-    "num_candidates": click.option(
-        "--num-candidates",
+    "num_candidates": option(
         type=click.IntRange(1, MAX_CANDIDATES),
         default=NUM_CANDIDATES,
         help="OpenSearch: passages to score, by vector and by BM25 each. Keep it for all pages.",
     ),
-    "per_passage": click.option(
-        "--per-passage",
+    "per_passage": option(
         type=COUNT,
         default=1,
         help="Maximum hits in a passage; more than one needs --fusion convex or cosine.",
@@ -126,29 +113,22 @@ _SEARCH_FLAGS: dict[str, Callable[[Command], Command]] = {
 }
 
 
-def output_file(told: str) -> Callable[[Command], Command]:
-    """``--output``, a file for hits."""
-    return click.option("-o", "--output", type=HitFile(), metavar="FILE", help=told)
-
-
-file_option = output_file(
-    "Write the hits to this file: .jsonl, .csv, .xlsx, .parquet, or a report in .html; for other "
-    "tools: .labelstudio.json, .jsonld, .qdpx, .prodigy.jsonl; or mark them in a copy of the file "
-    "they are in: .pdf, .docx, or a folder (marked/) for several copies."
+output_file = partial(option, "-o", "--output", type=HitFile(), metavar="FILE")
+_file = output_file(
+    help="Write the hits to this file: .jsonl, .csv, .xlsx, .parquet, or a report in .html; for "
+    "other tools: .labelstudio.json, .jsonld, .qdpx, .prodigy.jsonl; or mark them in a copy of the "
+    "file they are in: .pdf, .docx, or a folder (marked/) for several copies."
 )
+OutputFile: TypeAlias = Annotated[Path | None, _file]
+phrases_option = partial(option, "-p", "--phrase", help="Phrase to find; repeatable.")
+Phrases: TypeAlias = Annotated[tuple[str, ...], phrases_option(required=True)]
 
 
-def flags_of(kind: type[HitOptions]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A flag for every field of some options, which the command gets as the value ``options``."""
+def flags_of(kind: type[HitOptions]) -> Group:
+    """A flag for every field of some options."""
     flags = {**_SEARCH_FLAGS, **_FLAGS, **_SEARCH_FLAGS} if kind is SearchOptions else _FLAGS
     names = {field.name for field in fields(kind)}
-    return as_one("options", kind, *(flags[name] for name in flags if name in names))
-
-
-def phrases_option(required: bool = True) -> Callable[[Command], Command]:
-    """``--phrase``, repeatable."""
-    told = "Phrase to find; repeatable."
-    return click.option("-p", "--phrase", "phrases", multiple=True, required=required, help=told)
+    return group(kind, **{name: flag for name, flag in flags.items() if name in names})
 
 
 def give(

@@ -5,19 +5,13 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from slice_os.cli.groups import CommandGroup
-from slice_os.cli.options import (
-    EncoderChoice,
-    connect,
-    encoder_options,
-    index_options,
-    store_option,
-    where_option,
-)
+from slice_os.cli.options import Conditions, EncoderChoice, IndexChoices, Store, connect
+from slice_os.cli.parameters import argument
 from slice_os.cli.progress import StepBar
 from slice_os.cli.render import echo_json, printable, show, styled
 from slice_os.query.options import MAX_EXPORTED_CANDIDATES, NUM_CANDIDATES
@@ -25,7 +19,6 @@ from slice_os.query.options import MAX_EXPORTED_CANDIDATES, NUM_CANDIDATES
 if TYPE_CHECKING:
     from slice_os.arrays import FloatArray
     from slice_os.encoder.model_folder import ModelCard
-    from slice_os.query.filters import Condition
     from slice_os.stores.cluster.versions.manage import IndexVersion
 
 
@@ -35,8 +28,7 @@ def index() -> None:
 
 
 @index.command()
-@store_option
-def info(store: str) -> None:
+def info(store: Store) -> None:
     """Describe every version: contents, options and state."""
     from slice_os.stores.cluster.versions.manage import versions
 
@@ -47,10 +39,11 @@ def info(store: str) -> None:
 
 
 @index.command()
-@click.argument("version", required=False)
-@store_option
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-def delete(version: str | None, store: str, yes: bool) -> None:
+def delete(
+    version: Annotated[str | None, argument(required=False)],
+    store: Store,
+    yes: Annotated[bool, "Do not ask for confirmation."],
+) -> None:
     """Delete VERSION, or all versions with the alias and the template."""
     from slice_os.stores.cluster.versions import manage
 
@@ -66,11 +59,14 @@ def delete(version: str | None, store: str, yes: bool) -> None:
 
 
 @index.command()
-@store_option
-@index_options
-@click.option("--model", help="Model folder, for --truncate-dim if the index has no projection.")
-@click.option("--swap", is_flag=True, help="Point the alias at the new version.")
-def reindex(store: str, index_choices: dict[str, Any], model: str | None, swap: bool) -> None:
+def reindex(
+    store: Store,
+    index_choices: IndexChoices,
+    model: Annotated[
+        str | None, "Model folder, for --truncate-dim if the index has no projection."
+    ],
+    swap: Annotated[bool, "Point the alias at the new version."],
+) -> None:
     """Make a new version from the stored vectors, without encoding.
 
     Options that are not given keep their values. Searches use the old version until the swap, and
@@ -97,12 +93,11 @@ def reindex(store: str, index_choices: dict[str, Any], model: str | None, swap: 
 
 
 @index.command()
-@click.argument("version", required=False)
-@store_option
-@click.option(
-    "--delete-old", is_flag=True, help="Delete the version that the alias pointed at before."
-)
-def swap(version: str | None, store: str, delete_old: bool) -> None:
+def swap(
+    version: Annotated[str | None, argument(required=False)],
+    store: Store,
+    delete_old: Annotated[bool, "Delete the version that the alias pointed at before."],
+) -> None:
     """Point the alias at VERSION, or at the newest one, in one step.
 
     Refused if the old version was written to after the new one was made from it.
@@ -118,28 +113,21 @@ def swap(version: str | None, store: str, delete_old: bool) -> None:
 
 
 @index.command()
-@click.argument("phrases", nargs=-1, required=True, metavar="PHRASE...")
-@store_option
-@click.option(
-    "--num-candidates",
-    type=click.IntRange(1, MAX_EXPORTED_CANDIDATES),
-    default=NUM_CANDIDATES,
-    help="Passages that each search returns, by vector and by BM25.",
-)
-@where_option
-@click.option(
-    "--msearch",
-    "lines_only",
-    is_flag=True,
-    help="Print lines for _msearch that return text and nearest indexed spans, as for curl.",
-)
-@encoder_options
 def query(
-    phrases: tuple[str, ...],
-    store: str,
-    num_candidates: int,
-    where: tuple[Condition, ...],
-    lines_only: bool,
+    *,
+    phrases: Annotated[tuple[str, ...], argument(required=True, metavar="PHRASE...")],
+    store: Store,
+    num_candidates: Annotated[
+        int,
+        click.IntRange(1, MAX_EXPORTED_CANDIDATES),
+        "Passages that each search returns, by vector and by BM25.",
+    ] = NUM_CANDIDATES,
+    where: Conditions,
+    lines_only: Annotated[
+        bool,
+        "--msearch",
+        "Print lines for _msearch that return text and nearest indexed spans, as for curl.",
+    ],
     encoder: EncoderChoice,
 ) -> None:
     """Print the OpenSearch requests that find PHRASE.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
@@ -10,87 +11,66 @@ from slice_os.cli.options import (
     FILE,
     FORMATS_HELP,
     EncoderChoice,
+    FormatName,
+    IndexChoices,
+    Store,
+    TopicPaths,
     connect,
-    encoder_options,
-    format_option,
-    index_options,
-    store_option,
-    topics_option,
 )
+from slice_os.cli.parameters import argument, command, option
 from slice_os.cli.progress import ProgressBar
-from slice_os.cli.reading_options import follow_links_option, reading_options
+from slice_os.cli.reading_options import FollowLinks, Reading
 from slice_os.cli.render import printable, show
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from slice_os.ingest.pipeline import Enrich, IngestSummary
-    from slice_os.ingest.readers import ReadOptions
     from slice_os.stores.cluster.schema.settings import IndexOptions
 
 
-@click.command(epilog=FORMATS_HELP)
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@store_option
-@reading_options
-@format_option
-@click.option(
-    "--source",
-    metavar="NAME",
-    help="Name of standard input, or of the folder that the files are in. By default files have "
-    "their real paths as names, and standard input is called stdin.",
-)
-@click.option(
-    "--id-prefix", default="", show_default=False, help="Prefix for the id of every document."
-)
-@click.option(
-    "--prune", is_flag=True, help="Delete the documents of files that are gone from a folder."
-)
-@click.option(
-    "--checksum", is_flag=True, help="Detect changed files by content, not by size and time."
-)
-@follow_links_option
-@click.option("--strict", is_flag=True, help="Exit with status 1 if files were skipped.")
-@click.option(
-    "--part",
-    default="1/1",
-    metavar="NUMBER/TOTAL",
-    show_default=False,
-    help="Read only this part of the files, such as 3/16, so that several processes can load one "
-    "index at once.",
-)
-@click.option(
-    "--max-pieces",
-    type=click.IntRange(8, 1024),
-    help="New store: maximum word pieces in a passage.  [default: 128]",
-)
-@click.option(
-    "--dead-letters",
-    type=FILE,
-    help="File for records that cannot be used.  [default: dead-letters.jsonl in the "
-    "store's folder, or in the current folder for an index]",
-)
-@topics_option()
-@index_options
-@click.option(
-    "--force-merge", is_flag=True, help="Index: merge segments at the end, for faster searches."
-)
-@encoder_options
+@command(epilog=FORMATS_HELP)
 def ingest(
-    paths: tuple[str, ...],
-    store: str,
-    reading: ReadOptions,
-    format_name: str | None,
-    strict: bool,
-    part: str,
-    max_pieces: int | None,
-    dead_letters: Path | None,
-    topic_paths: tuple[str, ...],
-    follow_links: bool,
-    force_merge: bool,
+    paths: Annotated[tuple[str, ...], argument(required=True, metavar="PATH...")],
+    store: Store,
+    reading: Reading,
+    format_name: FormatName,
+    source: Annotated[
+        str | None,
+        "NAME",
+        "Name of standard input, or of the folder that the files are in. By default "
+        "files have their real paths as names, and standard input is called stdin.",
+    ],
+    id_prefix: Annotated[
+        str, option(default="", show_default=False, help="Prefix for the id of every document.")
+    ],
+    prune: Annotated[bool, "Delete the documents of files that are gone from a folder."],
+    checksum: Annotated[bool, "Detect changed files by content, not by size and time."],
+    follow_links: FollowLinks,
+    strict: Annotated[bool, "Exit with status 1 if files were skipped."],
+    part: Annotated[
+        str,
+        option(
+            default="1/1",
+            metavar="NUMBER/TOTAL",
+            show_default=False,
+            help="Read only this part of the files, such as 3/16, so that several processes can "
+            "load one index at once.",
+        ),
+    ],
+    max_pieces: Annotated[
+        int | None,
+        click.IntRange(8, 1024),
+        "New store: maximum word pieces in a passage.  [default: 128]",
+    ],
+    dead_letters: Annotated[
+        Path | None,
+        FILE,
+        "File for records that cannot be used.  [default: dead-letters.jsonl in the "
+        "store's folder, or in the current folder for an index]",
+    ],
+    topic_paths: TopicPaths,
+    index_choices: IndexChoices,
+    force_merge: Annotated[bool, "Index: merge segments at the end, for faster searches."],
     encoder: EncoderChoice,
-    index_choices: dict[str, Any],
-    **run: Any,
 ) -> int:
     """Read files, folders, globs or standard input (-) into a store.
 
@@ -127,7 +107,10 @@ def ingest(
             progress=bar.update,
             complain=bar.complain,
             enrich=enrich,
-            **run,
+            source=source,
+            id_prefix=id_prefix,
+            prune=prune,
+            checksum=checksum,
         )
     if force_merge:
         from slice_os.stores.cluster.schema.indices import force_merge as merge_segments

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import click
 
 from slice_os.cli.groups import CommandGroup
-from slice_os.cli.options import reader_option, rows_option, store_option, work_option
+from slice_os.cli.options import Reader, RowsAsJson, Store, WorkFolder
+from slice_os.cli.parameters import argument, option
 from slice_os.cli.render import in_context, printable, show, styled, wants_json
 from slice_os.cli.review import Question, ask_about
 from slice_os.errors import InputError
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
     from slice_os.topics.agreement import ReadHit
     from slice_os.topics.labels import Label
 
-labels_file = click.argument(
-    "labels_file", metavar="LABELS", type=click.Path(exists=True, dir_okay=False, path_type=Path)
-)
+LabelsFile: TypeAlias = Annotated[
+    Path,
+    argument(metavar="LABELS", type=click.Path(exists=True, dir_okay=False, path_type=Path)),
+]
 
 
 @click.group(cls=CommandGroup)
@@ -32,9 +34,7 @@ def labels() -> None:
 
 
 @labels.command()
-@labels_file
-@rows_option
-def agree(labels_file: Path, as_json: bool | None) -> int:
+def agree(labels_file: LabelsFile, as_json: RowsAsJson) -> int:
     """Show how far readers agree, by topic.
 
     Readers mean the same hit if their words share half of the shorter ones. Alpha is
@@ -61,10 +61,7 @@ def agree(labels_file: Path, as_json: bool | None) -> int:
 
 
 @labels.command()
-@labels_file
-@reader_option
-@rows_option
-def settle(labels_file: Path, reader: str, as_json: bool | None) -> int:
+def settle(labels_file: LabelsFile, reader: Reader, as_json: RowsAsJson) -> int:
     """Settle the hits on which readers disagree.
 
     A terminal asks about each of them; your answer is valid from then on, and the readers' own
@@ -103,11 +100,16 @@ def _question(hit: ReadHit, reader: str) -> Question:
 
 
 @labels.command("import")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(exists=True))
-@store_option
-@work_option
-@click.option("--reader", default="", metavar="NAME", help="Reader of answers that have no name.")
-def import_(files: tuple[str, ...], store: str, work: Path | None, reader: str) -> int:
+def import_(
+    files: Annotated[
+        tuple[str, ...], argument(required=True, metavar="FILE...", type=click.Path(exists=True))
+    ],
+    store: Store,
+    work: WorkFolder,
+    reader: Annotated[
+        str, option(default="", metavar="NAME", help="Reader of answers that have no name.")
+    ],
+) -> int:
     """Add the answers of FILEs to the labels of a store.
 
     A FILE is what Label Studio exports as JSON, or JSON lines of Prodigy, both of tasks that

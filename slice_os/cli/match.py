@@ -7,38 +7,30 @@ from typing import TYPE_CHECKING
 import click
 
 from slice_os.cli.options import (
+    Conditions,
     EncoderChoice,
-    encoder_options,
-    rows_option,
-    store_option,
-    topic_paths,
-    verifier_option,
-    where_option,
+    RowsAsJson,
+    Store,
+    TopicFiles,
+    VerifierName,
 )
+from slice_os.cli.parameters import command
 from slice_os.cli.render import printable, show, styled
-from slice_os.cli.topic_runs import TopicRun, topic_run_options
+from slice_os.cli.topic_runs import TopicRun
 
 if TYPE_CHECKING:
     from slice_os.hits.hit import Hit
-    from slice_os.query.filters import Filter
     from slice_os.topics.match import Match
 
 
-@click.command()
-@topic_paths
-@store_option
-@where_option
-@verifier_option
-@topic_run_options
-@rows_option
-@encoder_options
+@command()
 def match(
-    paths: tuple[str, ...],
-    store: str,
-    where: Filter | None,
-    verifier: str | None,
+    paths: TopicFiles,
+    store: Store,
+    where: Conditions,
+    verifier: VerifierName,
     run: TopicRun,
-    as_json: bool | None,
+    as_json: RowsAsJson,
     encoder: EncoderChoice,
 ) -> int:
     """Find the documents that combined topics describe.

@@ -5,18 +5,19 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from slice_os.cli.groups import CommandGroup
-from slice_os.cli.options import COSINE, FILE, FOLDER, report_option
+from slice_os.cli.options import COSINE, FILE, FOLDER, ReportAsJson
+from slice_os.cli.parameters import argument, option
 from slice_os.cli.progress import StepBar
 from slice_os.cli.render import show
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from slice_os.export.parity import ParityReport
     from slice_os.training import Estimate, Tick, TrainingSummary
@@ -29,24 +30,25 @@ def model() -> None:
 
 
 @model.command()
-@click.argument("source", metavar="MODEL")
-@click.argument("out", metavar="OUT", type=click.Path())
-@click.option(
-    "--precision",
-    type=click.Choice(["fp32", "fp16", "int8"]),
-    default="fp32",
-    help="fp32 is exact, fp16 is for GPUs, int8 is smallest, and fastest on CPUs.",
-)
-@click.option("--name", help="Display name.  [default: the name of MODEL]")
-@click.option(
-    "--license",
-    "license_name",
-    help="SPDX expression of the weights.  [default: what MODEL's README declares]",
-)
-@click.option("--threshold", type=COSINE, default=0.6, help="Lowest cosine of a hit by default.")
-@click.option("--force", is_flag=True, help="Replace a model folder at OUT.")
-@report_option
-def export(source: str, out: str, as_json: bool | None, **options: Any) -> None:
+def export(
+    *,
+    source: Annotated[str, argument(metavar="MODEL")],
+    out: Annotated[str, argument(metavar="OUT", type=click.Path())],
+    precision: Annotated[
+        str,
+        click.Choice(["fp32", "fp16", "int8"]),
+        "fp32 is exact, fp16 is for GPUs, int8 is smallest, and fastest on CPUs.",
+    ] = "fp32",
+    name: Annotated[str | None, "Display name.  [default: the name of MODEL]"],
+    license_name: Annotated[
+        str | None,
+        "--license",
+        "SPDX expression of the weights.  [default: what MODEL's README declares]",
+    ],
+    threshold: Annotated[float, COSINE, "Lowest cosine of a hit by default."] = 0.6,
+    force: Annotated[bool, "Replace a model folder at OUT."],
+    as_json: ReportAsJson,
+) -> None:
     """Turn a Hugging Face encoder into a model folder for --model.
 
     MODEL is a name on Hugging Face, or a folder of transformers or sentence-transformers. OUT is
@@ -57,38 +59,38 @@ def export(source: str, out: str, as_json: bool | None, **options: Any) -> None:
     from slice_os.export import export_model
 
     report = export_model(
-        source, out, progress=lambda step: click.echo(f"{step} …", err=True), **options
+        source,
+        out,
+        precision=precision,
+        name=name,
+        license_name=license_name,
+        threshold=threshold,
+        force=force,
+        progress=lambda step: click.echo(f"{step} …", err=True),
     )
     show(report.to_json(), describe_parity(report, out), as_json)
 
 
 @model.command()
-@click.argument("recipe", type=FILE)
-@click.option(
-    "--data",
-    type=FOLDER,
-    required=True,
-    help="Data folder; the recipe's file names are relative to it.",
-)
-@click.option("--out", type=FOLDER, help="Folder for the model and its logs.")
-@click.option("--model", "start", help="Encoder to start from.  [default: the recipe's]")
-@click.option(
-    "--second-teacher", help="Second teacher, if the recipe has one.  [default: the recipe's]"
-)
-@click.option("--seed", type=int, help="Random seed.  [default: the recipe's]")
-@click.option("--tensorboard", is_flag=True, help="Write TensorBoard events beside log.jsonl.")
-@click.option("--dry-run", is_flag=True, help="Estimate time and memory, but write nothing.")
-@report_option
 def train(
-    recipe: Path,
-    data: Path,
-    out: Path | None,
-    start: str | None,
-    second_teacher: str | None,
-    seed: int | None,
-    tensorboard: bool,
-    dry_run: bool,
-    as_json: bool | None,
+    recipe: Annotated[Path, argument(type=FILE)],
+    data: Annotated[
+        Path,
+        option(
+            type=FOLDER,
+            required=True,
+            help="Data folder; the recipe's file names are relative to it.",
+        ),
+    ],
+    out: Annotated[Path | None, FOLDER, "Folder for the model and its logs."],
+    start: Annotated[str | None, "--model", "Encoder to start from.  [default: the recipe's]"],
+    second_teacher: Annotated[
+        str | None, "Second teacher, if the recipe has one.  [default: the recipe's]"
+    ],
+    seed: Annotated[int | None, click.INT, "Random seed.  [default: the recipe's]"],
+    tensorboard: Annotated[bool, "Write TensorBoard events beside log.jsonl."],
+    dry_run: Annotated[bool, "Estimate time and memory, but write nothing."],
+    as_json: ReportAsJson,
 ) -> None:
     """Train an encoder from a recipe.
 

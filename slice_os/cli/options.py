@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial, wraps
+from functools import partial
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import click
 
+from slice_os.cli.parameters import argument, group, option
 from slice_os.ingest.formats import READERS, readers
 
 if TYPE_CHECKING:
@@ -22,38 +22,6 @@ if TYPE_CHECKING:
     from slice_os.query.filters import Condition
     from slice_os.stores.cluster.server.connection import IndexHandle
     from slice_os.verifier.claims import Verifier
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def stacked(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """Several options as one decorator, in the order of the help."""
-
-    def decorate(command: Command) -> Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-def as_one(
-    name: str, make: Callable[..., Any], *options: Callable[..., Any]
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Options that a command gets as one argument, which ``make`` makes of their values."""
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(command)
-        def run(**given: Any) -> Any:
-            chosen = {param.name: given.pop(param.name) for param in own}
-            return command(**{name: make(**chosen)}, **given)
-
-        others = len(getattr(run, "__click_params__", ()))
-        shown: Any = stacked(*options)(run)
-        own = shown.__click_params__[others:]
-        return run
-
-    return decorate
 
 
 class NumberRange(click.FloatRange):
@@ -119,36 +87,35 @@ def _ask_password(
     return store
 
 
-_store_option = partial(
-    click.option,
-    "--store",
+_store = partial(
+    option,
     envvar="SLICE_OS_STORE",
     metavar="STORE",
     callback=_ask_password,
     help="Folder, or http(s)://[user@]host[:port]/index in OpenSearch or Elasticsearch (or set "
     "SLICE_OS_STORE).",
 )
-store_option = _store_option(required=True)
-optional_store_option = _store_option()
+Store: TypeAlias = Annotated[str, _store(required=True)]
+OptionalStore: TypeAlias = Annotated[str | None, _store()]
 
-_json_option = partial(click.option, "--json/--text", "as_json", default=None)
-output_option = _json_option(
-    help="JSON lines, or hits in context; by default JSON unless the output is a terminal."
-)
-rows_option = _json_option(
-    help="JSON lines, or text; by default JSON unless the output is a terminal."
-)
-report_option = _json_option(
-    help="Report as JSON, or as a table; by default JSON unless the output is a terminal."
-)
+HitsAsJson: TypeAlias = Annotated[
+    bool | None,
+    "--json/--text",
+    "JSON lines, or hits in context; by default JSON unless the output is a terminal.",
+]
+RowsAsJson: TypeAlias = Annotated[
+    bool | None,
+    "--json/--text",
+    "JSON lines, or text; by default JSON unless the output is a terminal.",
+]
+ReportAsJson: TypeAlias = Annotated[
+    bool | None,
+    "--json/--text",
+    "Report as JSON, or as a table; by default JSON unless the output is a terminal.",
+]
 
-id_field_option = click.option(
-    "--id-field", default="id", help="Tables and JSON: field of the document id."
-)
-
-text_field_option = click.option(
-    "--text-field", default="text", help="Tables and JSON: field of the text."
-)
+id_field = option(default="id", help="Tables and JSON: field of the document id.")
+text_field = option(default="text", help="Tables and JSON: field of the text.")
 
 
 class _Format(click.Choice):  # type: ignore[type-arg]
@@ -159,13 +126,13 @@ class _Format(click.Choice):  # type: ignore[type-arg]
         return super().convert(value, param, ctx)
 
 
-format_option = click.option(
+FormatName: TypeAlias = Annotated[
+    str | None,
     "--format",
-    "format_name",
-    type=_Format(list(READERS)),
-    metavar="NAME",
-    help="Format of every PATH, as listed below; detected by default, and text for standard input.",
-)
+    _Format(list(READERS)),
+    "NAME",
+    "Format of every PATH, as listed below; detected by default, and text for standard input.",
+]
 
 # Click keeps the lines of a paragraph that begins with \b.
 FORMATS_HELP = "\n".join(
@@ -179,11 +146,11 @@ FORMATS_HELP = "\n".join(
     ]
 )
 
-verifier_option = click.option(
-    "--verifier", metavar="NAME", help="Verifier to use, such as wording or cross-encoder:FOLDER."
+verifier_option = option(
+    metavar="NAME", help="Verifier to use, such as wording or cross-encoder:FOLDER."
 )
-
-threads_option = click.option("--threads", type=COUNT, help="CPU threads; all cores by default.")
+VerifierName: TypeAlias = Annotated[str | None, verifier_option]
+Threads: TypeAlias = Annotated[int | None, COUNT, "CPU threads; all cores by default."]
 
 _FILTER = re.compile(
     r"(?P<field>[^=!<>].*?)(?:\s*(?P<symbol>[=!<>]+)\s*|\s+in\s+)(?P<value>.*)", re.DOTALL
@@ -230,24 +197,29 @@ def _parse_filters(
     return (*(Condition(field, "eq", values) for field, values in allowed.items()), *others)
 
 
-where_option = click.option(
+where_option = option(
     "--filter",
-    "where",
     multiple=True,
     metavar="CONDITION",
     callback=_parse_filters,
     help="Only passages with this metadata: FIELD=VALUE, or !=, <, <=, >, >= with a number or "
     "date, or 'FIELD in A,B'. Repeatable: all must hold, but = with one field offers alternatives.",
 )
+Conditions: TypeAlias = Annotated["tuple[Condition, ...]", where_option]
+ModelName: TypeAlias = Annotated[str | None, "Model folder or name of a bundled model."]
 
 
 @dataclass(frozen=True)
 class EncoderChoice:
     """The model to use, and how it runs."""
 
-    model: str | None
-    providers: tuple[str, ...]
-    threads: int | None
+    model: ModelName
+    providers: Annotated[
+        tuple[str, ...],
+        "--provider",
+        "onnxruntime execution provider, such as CUDA; repeatable, preferred first.",
+    ]
+    threads: Threads
 
     def for_store(self) -> SpanEncoder | str | None:
         """The encoder, its name, or None to leave it to the store."""
@@ -266,22 +238,6 @@ class EncoderChoice:
         return Corpus(store, self.for_store(), verifier=verifier)
 
 
-model_option = click.option("--model", help="Model folder or name of a bundled model.")
-
-encoder_options = as_one(
-    "encoder",
-    EncoderChoice,
-    model_option,
-    click.option(
-        "--provider",
-        "providers",
-        multiple=True,
-        help="onnxruntime execution provider, such as CUDA; repeatable, preferred first.",
-    ),
-    threads_option,
-)
-
-
 def _chosen_index(fields: tuple[str, ...], **options: Any) -> dict[str, Any]:
     """The index options that were given, as arguments of `IndexOptions`, which checks them."""
     from slice_os.stores.cluster.schema.settings import IndexOptions
@@ -296,66 +252,56 @@ def _chosen_index(fields: tuple[str, ...], **options: Any) -> dict[str, Any]:
     return chosen
 
 
-index_options = as_one(
-    "index_choices",
+_index = group(
     _chosen_index,
-    click.option(
-        "--policy",
-        help="Index: spans to store vectors of: all, grid:SIZE[,SIZE...] or cover:COSINE.",
+    policy=option(
+        help="Index: spans to store vectors of: all, grid:SIZE[,SIZE...] or cover:COSINE."
     ),
-    click.option(
-        "--vectors",
-        type=click.Choice(["byte", "float"]),
-        help="Index: number type of span vectors.",
+    vectors=option(
+        type=click.Choice(["byte", "float"]), help="Index: number type of span vectors."
     ),
-    click.option(
-        "--truncate-dim",
+    truncate_dim=option(
         type=COUNT,
         help="Index: length of span vectors; by default a quarter of the model's.",
     ),
-    click.option("--analyzer", help="Index: name of a text analyzer in OpenSearch."),
-    click.option(
+    analyzer=option(help="Index: name of a text analyzer in OpenSearch."),
+    fields=option(
         "--field",
-        "fields",
         multiple=True,
         metavar="NAME=TYPE",
         help="Index: type of a metadata field; repeatable.",
     ),
-    click.option("--shards", type=COUNT, help="Index: primary shards."),
-    click.option("--replicas", type=click.IntRange(min=0), help="Index: copies of each shard."),
+    shards=option(type=COUNT, help="Index: primary shards."),
+    replicas=option(type=click.IntRange(min=0), help="Index: copies of each shard."),
 )
+IndexChoices: TypeAlias = Annotated[dict[str, Any], _index]
 
-work_option = click.option(
+WorkFolder: TypeAlias = Annotated[
+    Path | None,
     "--work",
-    metavar="FOLDER",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of topics, labels and seen hits.  [default: that of the store, or the current "
-    "one for an index]",
-)
-
-reader_option = click.option(
-    "--reader",
-    metavar="NAME",
-    default=lambda: os.environ.get("USER", ""),
-    show_default="$USER",
-    help="Who answers; '' for nobody in particular.",
-)
-
-topic_paths = click.argument(
-    "paths", nargs=-1, required=True, metavar="TOPICS...", type=click.Path(exists=True)
-)
-
-exclusive_option = click.option(
-    "--exclusive", is_flag=True, help="Topics: assign words to the nearest topic only."
-)
-
-
+    FOLDER,
+    "FOLDER",
+    "Folder of topics, labels and seen hits.  [default: that of the store, or the "
+    "current one for an index]",
+]
+Reader: TypeAlias = Annotated[
+    str,
+    option(
+        metavar="NAME",
+        default=lambda: os.environ.get("USER", ""),
+        show_default="$USER",
+        help="Who answers; '' for nobody in particular.",
+    ),
+]
+TopicFiles: TypeAlias = Annotated[
+    tuple[str, ...], argument(required=True, metavar="TOPICS...", type=click.Path(exists=True))
+]
 topics_option = partial(
-    click.option,
+    option,
     "--topics",
-    "topic_paths",
-    multiple=True,
     metavar="PATH",
     type=click.Path(exists=True),
     help="Topic file, or folder of topic files; repeatable.",
 )
+TopicPaths: TypeAlias = Annotated[tuple[str, ...], topics_option()]
+Exclusive: TypeAlias = Annotated[bool, "Topics: assign words to the nearest topic only."]

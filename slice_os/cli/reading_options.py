@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-import click
-
-from slice_os.cli.options import as_one, id_field_option, text_field_option
+from slice_os.cli.options import id_field, text_field
+from slice_os.cli.parameters import group, option
 
 if TYPE_CHECKING:
     from slice_os.ingest.readers import ReadOptions
@@ -24,68 +23,56 @@ def _read_options(
     )
 
 
-follow_links_option = click.option(
-    "--follow-links",
-    is_flag=True,
-    help="Also read files outside of a folder that links in it lead to.",
-)
-
-reading_options = as_one(
-    "reading",
+FollowLinks: TypeAlias = Annotated[
+    bool, "Also read files outside of a folder that links in it lead to."
+]
+_reading = group(
     _read_options,
-    id_field_option,
-    text_field_option,
-    click.option(
+    id_field=id_field,
+    text_field=text_field,
+    metadata_fields=option(
         "--metadata",
-        "metadata_fields",
         multiple=True,
         metavar="FIELD",
         help="Tables and JSON: metadata field to keep; repeatable. By default all plain values.",
     ),
-    click.option(
-        "--group-by",
+    group_by=option(
         metavar="FIELD",
         help="Tables and JSON: field whose value the turns of one document share.",
     ),
-    click.option("--speaker-field", metavar="FIELD", help="With --group-by: field of the speaker."),
-    click.option(
-        "--time-field",
+    speaker_field=option(metavar="FIELD", help="With --group-by: field of the speaker."),
+    time_field=option(
         metavar="FIELD",
         help="With --group-by: field of a turn's start: seconds, HH:MM:SS, or date and time. The "
         "first date is that of the document.",
     ),
-    click.option(
-        "--date-field",
+    date_field=option(
         metavar="FIELD",
         help="Tables and JSON: field of the document's date; it becomes the metadata field date.",
     ),
-    click.option(
-        "--date-format",
+    date_format=option(
         metavar="FORMAT",
         help="Order of dates such as 03/04/2026: dmy or mdy; excel for its numbers; or a pattern "
         "such as '%d.%m.%Y %H:%M'. By default dates that could be two are refused, unless others "
         "of their column settle the order.",
     ),
-    click.option(
-        "--order-by",
+    order_by=option(
         metavar="FIELD",
         help="With --group-by: field to order turns by; by default the order of the file.",
     ),
-    click.option(
-        "--encoding",
+    encoding=option(
         metavar="NAME",
         help="Encoding of text files, such as cp1252; detected by default.",
     ),
-    click.option(
-        "--delimiter",
+    delimiter=option(
         metavar="CHARACTER",
         help="CSV: character between cells; by default detected in the header row.",
     ),
-    click.option(
-        "--language",
+    language=option(
         metavar="CODE",
         help="Language of the texts, such as de, whose rules split sentences.  [default: English, "
         "unless the words of a text show another one]",
     ),
-    click.option("--page-edges", is_flag=True, help="Read headers, footers and layouts, too."),
+    page_edges=option(is_flag=True, help="Read headers, footers and layouts, too."),
 )
+Reading: TypeAlias = Annotated["ReadOptions", _reading]

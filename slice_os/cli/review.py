@@ -5,25 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from slice_os.cli.options import (
-    EncoderChoice,
-    encoder_options,
-    reader_option,
-    store_option,
-    topic_paths,
-    where_option,
-    work_option,
-)
+from slice_os.cli.options import Conditions, EncoderChoice, Reader, Store, TopicFiles, WorkFolder
+from slice_os.cli.parameters import command
 from slice_os.cli.render import printable, render, styled
 
 if TYPE_CHECKING:
     from slice_os.hits.hit import Hit
-    from slice_os.query.filters import Condition
     from slice_os.topics.journal import LabelJournal
     from slice_os.topics.labels import Label, Origin
 
@@ -49,26 +40,19 @@ class Question:
         return cls(f"{title}\n{render(first, number)}\n{same}".rstrip("\n") + "\n", labels)
 
 
-@click.command()
-@topic_paths
-@store_option
-@work_option
-@click.option(
-    "--margin",
-    type=click.FloatRange(0, 1),
-    default=0.1,
-    help="Also show near misses up to this far below the cut-off of their topic.",
-)
-@where_option
-@reader_option
-@encoder_options
+@command()
 def review(
-    paths: tuple[str, ...],
-    store: str,
-    work: Path | None,
-    margin: float,
-    where: tuple[Condition, ...],
-    reader: str,
+    *,
+    paths: TopicFiles,
+    store: Store,
+    work: WorkFolder,
+    margin: Annotated[
+        float,
+        click.FloatRange(0, 1),
+        "Also show near misses up to this far below the cut-off of their topic.",
+    ] = 0.1,
+    where: Conditions,
+    reader: Reader,
     encoder: EncoderChoice,
 ) -> None:
     """Label hits of topics as right or wrong, the most uncertain and most different first.

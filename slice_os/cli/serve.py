@@ -4,67 +4,59 @@ from __future__ import annotations
 
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import click
 
-from slice_os.cli.options import FILE, model_option, work_option
+from slice_os.cli.options import FILE, ModelName, WorkFolder
+from slice_os.cli.parameters import argument, command, option
 from slice_os.errors import MissingExtraError, UnavailableError
 
 if TYPE_CHECKING:
     from slice_os.corpus import Corpus
 
-name_option = click.option(
+NamedStores: TypeAlias = Annotated[
+    tuple[str, ...],
     "--name",
-    "named",
-    multiple=True,
-    metavar="NAME=STORE",
-    help="A store, and the name that requests use; repeatable. Without one, a STORE has the "
+    "NAME=STORE",
+    "A store, and the name that requests use; repeatable. Without one, a STORE has the "
     "name of its folder or index.",
-)
+]
 
 
-@click.command()
-@click.argument("stores", nargs=-1, metavar="[STORE]...")
-@name_option
-@click.option(
-    "--demo",
-    is_flag=True,
-    help="Serve 600 documents of the demo; made at first use, in ten seconds.",
-)
-@work_option
-@click.option("--host", default="127.0.0.1", help="Address to listen on.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    default=8000,
-    help="Port to listen on; 0 for any free one.",
-)
-@click.option(
-    "--keys",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="File of API keys, made with `slice-os key`. Without it, only this machine has access.",
-)
-@click.option(
-    "--reached-at",
-    metavar="URL",
-    help="The address that people use, if it is another one: of a reverse proxy, or of the port "
-    "that a container publishes.",
-)
-@click.option(
-    "--verifier",
-    metavar="NAME",
-    help="Verifier for requests and topics that name none, such as slice-verify.",
-)
-@model_option
-@click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
+@command()
 def serve(
-    stores: tuple[str, ...],
-    named: tuple[str, ...],
-    demo: bool,
-    work: Path | None,
-    opens: bool,
-    **settings: Any,
+    *,
+    stores: Annotated[tuple[str, ...], argument(metavar="[STORE]...")],
+    named: NamedStores,
+    demo: Annotated[bool, "Serve 600 documents of the demo; made at first use, in ten seconds."],
+    work: WorkFolder,
+    host: Annotated[str, "Address to listen on."] = "127.0.0.1",
+    port: Annotated[
+        int, click.IntRange(0, 65_535), "Port to listen on; 0 for any free one."
+    ] = 8000,
+    keys: Annotated[
+        Path | None,
+        click.Path(exists=True, dir_okay=False, path_type=Path),
+        "File of API keys, made with `slice-os key`. Without it, only this machine has access.",
+    ],
+    reached_at: Annotated[
+        str | None,
+        option(
+            metavar="URL",
+            help="The address that people use, if it is another one: of a reverse proxy, or of "
+            "the port that a container publishes.",
+        ),
+    ],
+    verifier: Annotated[
+        str | None,
+        option(
+            metavar="NAME",
+            help="Verifier for requests and topics that name none, such as slice-verify.",
+        ),
+    ],
+    model: ModelName,
+    opens: Annotated[bool, "--open", "Open the page in a browser."],
 ) -> None:
     """Serve stores over HTTP, with a page to search them and to curate topics.
 
@@ -92,10 +84,12 @@ def serve(
         raise click.UsageError("give a STORE, or --demo")
     for location in served.values():
         with suppress(UnavailableError):  # a server may start later
-            _opened(location, settings["model"])
+            _opened(location, model)
     first = next(iter(served.values()))
     kept = Work.of(find_backend(first).folder(first), work).folder
-    service = ServiceSettings(served, kept, **settings)
+    service = ServiceSettings(
+        served, kept, host, port, keys, reached_at, verifier=verifier, model=model
+    )
 
     def started(address: str) -> None:
         told = f"serving {', '.join(served)} at {address}; topics and labels are in {kept}"
@@ -108,23 +102,21 @@ def serve(
     run_service(service, started)
 
 
-@click.command()
-@click.argument("name")
-@click.option(
-    "--scope",
-    "scopes",
-    multiple=True,
-    type=click.Choice(["read", "write", "curate", "metrics"]),
-    help="Permission of the key: read (search, mine, show), write (documents), curate (topics and "
-    "labels), metrics; repeatable.  [default: read]",
-)
-@click.option(
-    "--keys",
-    default="keys.jsonl",
-    type=FILE,
-    help="File that the key's hash is added to; `slice-os serve --keys` reads it.",
-)
-def key(name: str, scopes: tuple[str, ...], keys: Path) -> None:
+@command()
+def key(
+    *,
+    name: Annotated[str, argument()],
+    scopes: Annotated[
+        tuple[str, ...],
+        "--scope",
+        click.Choice(["read", "write", "curate", "metrics"]),
+        "Permission of the key: read (search, mine, show), write (documents), curate "
+        "(topics and labels), metrics; repeatable.  [default: read]",
+    ],
+    keys: Annotated[
+        Path, FILE, "File that the key's hash is added to; `slice-os serve --keys` reads it."
+    ] = Path("keys.jsonl"),
+) -> None:
     """Make an API key for NAME, and print it; only its hash is kept.
 
     To revoke a key, delete its line from the file and restart the service.
@@ -134,21 +126,21 @@ def key(name: str, scopes: tuple[str, ...], keys: Path) -> None:
     click.echo(new_key(keys, name, scopes or ("read",)))
 
 
-@click.command()
-@click.option(
-    "--store",
-    "stores",
-    multiple=True,
-    envvar="SLICE_OS_STORE",
-    metavar="STORE",
-    help="Folder, or http(s)://[user@]host[:port]/index in OpenSearch; repeatable (or set "
-    "SLICE_OS_STORE).",
-)
-@name_option
-@work_option
-@model_option
+@command()
 def mcp(
-    stores: tuple[str, ...], named: tuple[str, ...], work: Path | None, model: str | None
+    stores: Annotated[
+        tuple[str, ...],
+        option(
+            "--store",
+            envvar="SLICE_OS_STORE",
+            metavar="STORE",
+            help="Folder, or http(s)://[user@]host[:port]/index in OpenSearch; repeatable (or set "
+            "SLICE_OS_STORE).",
+        ),
+    ],
+    named: NamedStores,
+    work: WorkFolder,
+    model: ModelName,
 ) -> None:
     """Let a language model search stores: an MCP server on standard input and output.
 

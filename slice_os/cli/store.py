@@ -8,12 +8,13 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from slice_os.cli.groups import CommandGroup
-from slice_os.cli.options import connect, rows_option, store_option
+from slice_os.cli.options import RowsAsJson, Store, connect
+from slice_os.cli.parameters import argument
 from slice_os.cli.progress import StepBar
 from slice_os.cli.render import echo_json, printable, show, styled, wants_json
 
@@ -34,8 +35,7 @@ def store() -> None:
 
 
 @store.command()
-@store_option
-def info(store: str) -> None:
+def info(store: Store) -> None:
     """Describe a store: its contents, size and encoder."""
     from slice_os.corpus import Corpus
     from slice_os.stores.protocol import RemoteStore
@@ -70,15 +70,14 @@ def _dates(corpus: Corpus) -> dict[str, str] | None:
 
 
 @store.command("list")
-@store_option
-@click.option(
-    "--documents/--sources",
-    "wants_documents",
-    default=True,
-    help="List the documents, or the sources they came from.",
-)
-@rows_option
-def list_entries(store: str, wants_documents: bool, as_json: bool | None) -> None:
+def list_entries(
+    *,
+    store: Store,
+    wants_documents: Annotated[
+        bool, "--documents/--sources", "List the documents, or the sources they came from."
+    ] = True,
+    as_json: RowsAsJson,
+) -> None:
     """List the documents in a store, or their sources.
 
     A terminal shows a table; a pipe, or --json, gets one line of JSON each. Documents without a
@@ -96,9 +95,10 @@ def list_entries(store: str, wants_documents: bool, as_json: bool | None) -> Non
 
 
 @store.command()
-@click.argument("doc_ids", nargs=-1, required=True, metavar="DOC_ID...")
-@store_option
-def delete(doc_ids: tuple[str, ...], store: str) -> int:
+def delete(
+    doc_ids: Annotated[tuple[str, ...], argument(required=True, metavar="DOC_ID...")],
+    store: Store,
+) -> int:
     """Delete documents by id.
 
     The exit status is 1 if one of them was not found.
@@ -116,8 +116,7 @@ def delete(doc_ids: tuple[str, ...], store: str) -> int:
 
 
 @store.command()
-@store_option
-def compact(store: str) -> None:
+def compact(store: Store) -> None:
     """Free the space of deleted and replaced documents.
 
     Their texts are overwritten as soon as they are deleted. Their vectors, and their terms in the
@@ -143,9 +142,10 @@ def compact(store: str) -> None:
 
 
 @store.command("copy")
-@click.argument("source", metavar="FROM")
-@click.argument("target", metavar="TO")
-def copy_to(source: str, target: str) -> int:
+def copy_to(
+    source: Annotated[str, argument(metavar="FROM")],
+    target: Annotated[str, argument(metavar="TO")],
+) -> int:
     """Copy a store into another one, which may be of another kind, without encoding.
 
     FROM and TO are folders or addresses, as of --store. TO is made if it is not there. Run the
@@ -177,11 +177,10 @@ def copy_to(source: str, target: str) -> int:
 
 
 @store.command()
-@store_option
-@click.option(
-    "--repair", is_flag=True, help="Delete damaged documents, and rebuild everything else."
-)
-def check(store: str, repair: bool) -> int:
+def check(
+    store: Store,
+    repair: Annotated[bool, "Delete damaged documents, and rebuild everything else."],
+) -> int:
     """Check that a store is as it was written.
 
     In a folder, every file is compared with its checksums and counts. In OpenSearch, every

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from slice_os.cli.options import as_one, exclusive_option, work_option
+from slice_os.cli.options import Exclusive, WorkFolder
 from slice_os.cli.render import printable, show, wants_json
 
 if TYPE_CHECKING:
@@ -30,14 +29,34 @@ _PERIODS = 8
 class TopicRun:
     """A run over a store."""
 
-    exclusive: bool
-    only_new: bool
-    work: Path | None
-    counts: str | None
-    within: str | None
-    alert: bool
-    sections: bool
-    date_field: str | None
+    exclusive: Exclusive
+    only_new: Annotated[
+        bool, "--new", "Topics: only what no earlier run with --new found in this store."
+    ]
+    work: WorkFolder
+    counts: Annotated[
+        str | None,
+        "BY",
+        "Show counts of hits by topic or phrase, document, day, week, month, or a metadata field.",
+    ]
+    within: Annotated[
+        str | None,
+        "--by",
+        "FIELD",
+        "With --counts: each value of this metadata field by itself; periods side by side.",
+    ]
+    alert: Annotated[
+        bool,
+        "With --counts day, week or month: exit with 3 if a topic's last rate is unusual.",
+    ]
+    sections: Annotated[
+        bool, "Give hits the nearest numbered heading before them, such as 12.3 Liability."
+    ]
+    date_field: Annotated[
+        str | None,
+        "FIELD",
+        "With --counts day, week or month: metadata field of the date.  [default: date]",
+    ]
 
     def recorded(self) -> dict[str, bool | None]:
         """What the record of a run says of it; None for what was not given."""
@@ -137,44 +156,3 @@ def _side_by_side(rows: Sequence[Tally], everywhere: Iterable[str]) -> Iterator[
             change = f"{own[-1] - own[-2]:+,}" if len(own) > 1 else ""
             line = [f"{value:<{widest}}", *(f"{one:>10,}" for one in own), f"{change:>10}"]
             yield "  ".join(line)
-
-
-topic_run_options = as_one(
-    "run",
-    TopicRun,
-    exclusive_option,
-    click.option(
-        "--new",
-        "only_new",
-        is_flag=True,
-        help="Topics: only what no earlier run with --new found in this store.",
-    ),
-    work_option,
-    click.option(
-        "--counts",
-        metavar="BY",
-        help="Show counts of hits by topic or phrase, document, day, week, month, or a metadata "
-        "field.",
-    ),
-    click.option(
-        "--by",
-        "within",
-        metavar="FIELD",
-        help="With --counts: each value of this metadata field by itself; periods side by side.",
-    ),
-    click.option(
-        "--alert",
-        is_flag=True,
-        help="With --counts day, week or month: exit with 3 if a topic's last rate is unusual.",
-    ),
-    click.option(
-        "--sections",
-        is_flag=True,
-        help="Give hits the nearest numbered heading before them, such as 12.3 Liability.",
-    ),
-    click.option(
-        "--date-field",
-        metavar="FIELD",
-        help="With --counts day, week or month: metadata field of the date.  [default: date]",
-    ),
-)

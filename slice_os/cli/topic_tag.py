@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from typing import IO, TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import click
 import orjson
@@ -15,12 +15,12 @@ import orjson
 from slice_os.cli.options import (
     COSINE,
     EncoderChoice,
-    encoder_options,
-    exclusive_option,
-    id_field_option,
-    text_field_option,
+    Exclusive,
+    id_field,
+    text_field,
     topics_option,
 )
+from slice_os.cli.parameters import argument, command
 from slice_os.cli.render import complaint, echo_json
 from slice_os.query.options import UTTERANCE_THRESHOLD
 
@@ -34,34 +34,25 @@ if TYPE_CHECKING:
 FILE_BATCH = 64
 
 
-@click.command()
-@click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(allow_dash=True))
-@topics_option(required=True)
-@id_field_option
-@text_field_option
-@click.option("--hits", "with_hits", is_flag=True, help="Also add the hits, as `topic_hits`.")
-@exclusive_option
-@click.option(
-    "--utterances",
-    is_flag=True,
-    help="Read each text as a whole, for texts about one thing: the best topic, or none.",
-)
-@click.option(
-    "--least",
-    type=COSINE,
-    metavar="SCORE",
-    help=f"With --utterances: lowest score of a topic.  [default: {UTTERANCE_THRESHOLD}]",
-)
-@encoder_options
+@command()
 def tag(
-    files: tuple[str, ...],
-    topic_paths: tuple[str, ...],
-    id_field: str,
-    text_field: str,
-    with_hits: bool,
-    exclusive: bool,
-    utterances: bool,
-    least: float | None,
+    files: Annotated[
+        tuple[str, ...], argument(metavar="[FILE]...", type=click.Path(allow_dash=True))
+    ],
+    topic_paths: Annotated[tuple[str, ...], topics_option(required=True)],
+    id_field: Annotated[str, id_field],
+    text_field: Annotated[str, text_field],
+    with_hits: Annotated[bool, "--hits", "Also add the hits, as `topic_hits`."],
+    exclusive: Exclusive,
+    utterances: Annotated[
+        bool, "Read each text as a whole, for texts about one thing: the best topic, or none."
+    ],
+    least: Annotated[
+        float | None,
+        COSINE,
+        "SCORE",
+        f"With --utterances: lowest score of a topic.  [default: {UTTERANCE_THRESHOLD}]",
+    ],
     encoder: EncoderChoice,
 ) -> int:
     """Add the field `topics` to JSON lines: the names of their topics.

@@ -6,24 +6,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from slice_os.cli.groups import CommandGroup
 from slice_os.cli.options import (
     COUNT,
+    Conditions,
     EncoderChoice,
-    encoder_options,
-    exclusive_option,
-    optional_store_option,
-    output_option,
-    rows_option,
-    store_option,
-    topic_paths,
-    verifier_option,
-    where_option,
+    Exclusive,
+    HitsAsJson,
+    OptionalStore,
+    RowsAsJson,
+    Store,
+    TopicFiles,
+    VerifierName,
 )
+from slice_os.cli.parameters import argument
 from slice_os.cli.render import printable, render, show, styled, wants_json
 from slice_os.cli.topic_tag import tag
 
@@ -45,12 +45,8 @@ def topics() -> None:
 
 
 @topics.command()
-@topic_paths
-@verifier_option
-@rows_option
-@encoder_options
 def test(
-    paths: tuple[str, ...], verifier: str | None, as_json: bool | None, encoder: EncoderChoice
+    paths: TopicFiles, verifier: VerifierName, as_json: RowsAsJson, encoder: EncoderChoice
 ) -> int:
     """Test the examples of topics: must_match and must_not_match.
 
@@ -74,12 +70,8 @@ def test(
 
 
 @topics.command()
-@topic_paths
-@optional_store_option
-@rows_option
-@encoder_options
 def lint(
-    paths: tuple[str, ...], store: str | None, as_json: bool | None, encoder: EncoderChoice
+    paths: TopicFiles, store: OptionalStore, as_json: RowsAsJson, encoder: EncoderChoice
 ) -> int:
     """Find mistakes in topic files.
 
@@ -103,26 +95,20 @@ def lint(
 
 
 @topics.command()
-@topic_paths
-@store_option
-@click.option("--most", type=COUNT, default=10, help="Maximum suggestions for a topic.")
-@click.option(
-    "--margin",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=0.1,
-    help="How far below the cut-off of its topic a near miss may be.",
-)
-@where_option
-@verifier_option
-@rows_option
-@encoder_options
 def suggest(
-    paths: tuple[str, ...],
-    store: str,
-    verifier: str | None,
-    as_json: bool | None,
+    *,
+    paths: TopicFiles,
+    store: Store,
+    most: Annotated[int, COUNT, "Maximum suggestions for a topic."] = 10,
+    margin: Annotated[
+        float,
+        click.FloatRange(0, 1, min_open=True),
+        "How far below the cut-off of its topic a near miss may be.",
+    ] = 0.1,
+    where: Conditions,
+    verifier: VerifierName,
+    as_json: RowsAsJson,
     encoder: EncoderChoice,
-    **bounds: Any,
 ) -> None:
     """Suggest phrases and counter-phrases from near misses in a store.
 
@@ -135,7 +121,9 @@ def suggest(
     found = read_topics(paths)
     with encoder.corpus(store, verifier) as corpus:
         labels = Work.of(corpus.store.folder).labels()
-        suggestions = find_suggestions(corpus, found, labels=labels, **bounds)
+        suggestions = find_suggestions(
+            corpus, found, most=most, margin=margin, where=where, labels=labels
+        )
     for suggestion in suggestions:
         names = ("topic", "text", "spans", "documents", "phrase")
         plain = {name: getattr(suggestion, name) for name in names}
@@ -153,12 +141,13 @@ def suggest(
 
 
 @topics.command()
-@click.argument("old", type=click.Path(exists=True))
-@click.argument("new", type=click.Path(exists=True))
-@store_option
-@output_option
-@encoder_options
-def diff(old: str, new: str, store: str, as_json: bool | None, encoder: EncoderChoice) -> None:
+def diff(
+    old: Annotated[str, argument(type=click.Path(exists=True))],
+    new: Annotated[str, argument(type=click.Path(exists=True))],
+    store: Store,
+    as_json: HitsAsJson,
+    encoder: EncoderChoice,
+) -> None:
     """Show the hits that a change of topic files gains and loses in a store."""
     from slice_os.topics.changes import difference
     from slice_os.topics.files import read_topics
@@ -179,25 +168,19 @@ def diff(old: str, new: str, store: str, as_json: bool | None, encoder: EncoderC
 
 
 @topics.command()
-@topic_paths
-@click.option(
-    "--labels",
-    "labels_file",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False),
-    help="JSON lines, as `slice-os review` writes them, or hits as .csv or .xlsx with labels.  "
-    "[default: those of the store]",
-)
-@optional_store_option
-@exclusive_option
-@click.option("--dry-run", is_flag=True, help="Show what would be learned, but write nothing.")
-@encoder_options
 def learn(
-    paths: tuple[str, ...],
-    labels_file: str | None,
-    store: str | None,
-    exclusive: bool,
-    dry_run: bool,
+    paths: TopicFiles,
+    labels_file: Annotated[
+        str | None,
+        "--labels",
+        click.Path(exists=True, dir_okay=False),
+        "FILE",
+        "JSON lines, as `slice-os review` writes them, or hits as .csv or .xlsx with "
+        "labels.  [default: those of the store]",
+    ],
+    store: OptionalStore,
+    exclusive: Exclusive,
+    dry_run: Annotated[bool, "Show what would be learned, but write nothing."],
     encoder: EncoderChoice,
 ) -> None:
     """Learn thresholds, probabilities and phrases from labelled hits.
@@ -250,17 +233,18 @@ def _changed(corpus: Corpus, old: Topic, new: Topic, labels: Sequence[Label]) ->
 
 
 @topics.command()
-@click.argument("folder", type=click.Path(exists=True, file_okay=False))
-@click.argument("old")
-@click.argument("new")
-@click.option(
-    "--labels",
-    "labels_file",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False),
-    help="File of labels, which get the new name, too.  [default: labels.jsonl beside FOLDER]",
-)
-def rename(folder: str, old: str, new: str, labels_file: str | None) -> None:
+def rename(
+    folder: Annotated[str, argument(type=click.Path(exists=True, file_okay=False))],
+    old: Annotated[str, argument()],
+    new: Annotated[str, argument()],
+    labels_file: Annotated[
+        str | None,
+        "--labels",
+        click.Path(exists=True, dir_okay=False),
+        "FILE",
+        "File of labels, which get the new name, too.  [default: labels.jsonl beside FOLDER]",
+    ],
+) -> None:
     """Rename a topic: OLD, in a FOLDER of topic files, becomes NEW.
 
     So do its labels, and its file if that is called OLD.toml. To `mine --new`, it is a new topic.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 
 from slice_os import Corpus
-from slice_os.cli.options import store_option
+from slice_os.cli.options import Store
+from slice_os.cli.parameters import command
 
 
-@click.command()
-@store_option
-def wave(store: str) -> None:
+@command()
+def wave(store: Store) -> None:
     """Greet every document in a store."""
     with Corpus(store) as corpus:
         for entry in corpus.documents():
