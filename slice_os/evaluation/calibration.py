@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -94,10 +94,13 @@ def run(
     encoders: Sequence[TextEncoder],
     *,
     progress: Progress = quiet,
-    split: str | None = None,
-    train: Sequence[Path] = (),
-    limit: int | None = None,
-    fit: Path | None = None,
+    split: Annotated[str | None, "The split of the set to measure on, if it has splits."] = None,
+    train: Annotated[
+        Sequence[Path],
+        Option("A set to fit a calibration on; repeatable, to fit it on all together.", "path"),
+    ] = (),
+    limit: Annotated[int | None, Option("Only the first N documents of each set.", least=1)] = None,
+    fit: Annotated[Path | None, "Write the fitted calibration to this file."] = None,
 ) -> Evaluation:
     """Measure the probabilities of the first ten hits of each query over all documents."""
     if fit is not None and (len(encoders) > 1 or not train):
@@ -188,12 +191,4 @@ HARNESS = Harness(
     "folder as calibration.json.",
     "A set with gold spans, in any format of `slice-os eval span-retrieval`.",
     run,
-    options=(
-        Option("split", "The split of the set to measure on, if it has splits."),
-        Option(
-            "train", "A set to fit a calibration on; repeatable, to fit it on all together.", "path"
-        ),
-        Option("limit", "Only the first N documents of each set.", least=1),
-        Option("fit", "Write the fitted calibration to this file."),
-    ),
 )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
@@ -106,7 +107,14 @@ def run(
     encoders: Sequence[TextEncoder],
     *,
     progress: Progress = quiet,
-    verifiers: Sequence[str] = (),
+    verifiers: Annotated[
+        Sequence[str],
+        Option(
+            "A verifier to measure, by name, such as slice-verify, wording or "
+            "cross-encoder:FOLDER; repeatable.",
+            metavar="VERIFIER",
+        ),
+    ] = (),
 ) -> Evaluation:
     """Score both spans of each pair by cosine, by probability, and by verifiers."""
     pairs = read_pairs(data)
@@ -177,12 +185,4 @@ HARNESS = Harness(
     'JSON Lines of {"phrase", "says", "contrast", "kind"}; in "says" and "contrast", [[ and ]] '
     "mark the span.",
     run,
-    options=(
-        Option(
-            "verifiers",
-            "A verifier to measure, by name, such as slice-verify, wording or "
-            "cross-encoder:FOLDER; repeatable.",
-            metavar="VERIFIER",
-        ),
-    ),
 )

@@ -8,7 +8,7 @@ from functools import partial
 from inspect import Parameter, signature
 from pathlib import Path
 from types import NoneType
-from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from slice_os.errors import InputError
 from slice_os.evaluation.results import Evaluation
@@ -38,14 +38,13 @@ def track(items: Iterable[T], label: str, total: int, progress: Progress) -> Ite
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A parameter of a harness's ``run``, which the command line offers as an option.
+    """What a parameter of a harness's ``run`` is annotated with, to be an option of its command.
 
-    Its annotation and default complete the option: `Harness` reads from them the kind of value,
-    whether the option is required, and whether it takes several values. The command line then
-    repeats it, under the name without its final "s".
+    The parameter completes it: its name, the kind of its value, whether it is required, and whether
+    it takes several values. The command line then repeats it, under the name without its final "s".
+    A text in place of an option is its help.
 
     Attributes:
-        name: of the parameter, such as ``max_sizes``.
         help: one sentence for ``--help``.
         kind: of its value; ``path`` may be a file or a folder. A path is a ``file`` by default.
         choices: the values it admits; any for none.
@@ -53,12 +52,12 @@ class Option:
         most: largest number it admits.
         metavar: what the value is called in ``--help``.
         cached: whether the default is a folder of the vector cache, if there is a cache.
+        name: of the parameter, such as ``max_sizes``.
         multiple: whether it takes several values.
         required: whether it has to be given.
         default: the value if it is not given.
     """
 
-    name: str
     help: str
     kind: Kind = ""
     choices: tuple[str, ...] = ()
@@ -66,18 +65,17 @@ class Option:
     most: int | None = None
     metavar: str | None = None
     cached: bool = False
+    name: str = ""
     multiple: bool = False
     required: bool = False
     default: Any = None
 
-    def completed(self, run: Callable[..., Evaluation]) -> Option:
-        """The option with what the signature of ``run`` says of it."""
-        function = run.func if isinstance(run, partial) else run
-        hint = get_type_hints(function)[self.name]
+    def of(self, name: str, hint: Any, default: Any) -> Option:
+        """The option of a parameter, by its type and default."""
         value = next(one for one in get_args(hint) or (hint,) if one is not NoneType)
-        default = signature(function).parameters[self.name].default
         return replace(
             self,
+            name=name,
             kind=self.kind or _KINDS[value],
             multiple=get_origin(hint) is Sequence,
             required=default is Parameter.empty,
@@ -107,7 +105,7 @@ class Option:
 
 def settings_option(settings: tuple[str, ...]) -> Option:
     """The option ``settings`` of a harness that measures in several."""
-    return Option("settings", "Measure only this; repeatable.  [default: all]", choices=settings)
+    return Option("Measure only this; repeatable.  [default: all]", choices=settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,19 +117,29 @@ class Harness:
         description: for ``--help``: a first sentence, then what else there is to know.
         data: what ``--data`` takes, for ``--help``.
         run: called as ``run(data, encoders, progress=…, **options)`` with a path, a sequence of
-            `TextEncoder`, a `Progress`, and the options below by name.
-        options: the other parameters of ``run``, completed by its signature.
+            `TextEncoder`, a `Progress`, and its other parameters, each annotated with an `Option`.
+        settings: those that it measures in, if ``run`` knows more.
     """
 
     name: str
     description: str
     data: str
     run: Callable[..., Evaluation]
-    options: tuple[Option, ...] = ()
+    settings: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        options = tuple(option.completed(self.run) for option in self.options)
-        object.__setattr__(self, "options", options)
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """The options of ``run``, completed by its signature."""
+        function = self.run.func if isinstance(self.run, partial) else self.run
+        parameters, found = signature(function).parameters, []
+        for name, hint in get_type_hints(function, include_extras=True).items():
+            if get_origin(hint) is Annotated:
+                kind, told = get_args(hint)
+                option = Option(told) if isinstance(told, str) else told
+                choices = self.settings if name == "settings" else ()
+                option = replace(option, choices=choices or option.choices)
+                found.append(option.of(name, kind, parameters[name].default))
+        return tuple(found)
 
     def accept(self, values: Mapping[str, object]) -> dict[str, object]:
         """Values of options as ``run`` takes them; `InputError` if one is unknown or missing."""

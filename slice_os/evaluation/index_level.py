@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
@@ -70,9 +71,22 @@ def run(
     encoders: Sequence[TextEncoder],
     *,
     progress: Progress = quiet,
-    phrases: Path,
-    stores: Sequence[str] = (),
-    num_candidates: int = NUM_CANDIDATES,
+    phrases: Annotated[
+        Path,
+        Option("Phrases to search for: one a line, or JSON lines with a field 'text'.", "path"),
+    ],
+    stores: Annotated[
+        Sequence[str],
+        Option(
+            "Folder or http(s)://host:port/index, created and filled if it does not exist; "
+            "repeatable.  [default: a temporary local store]",
+            metavar="STORE",
+        ),
+    ] = (),
+    num_candidates: Annotated[
+        int,
+        Option("Passages that an index in OpenSearch proposes.", least=1, most=MAX_CANDIDATES),
+    ] = NUM_CANDIDATES,
 ) -> Evaluation:
     """Compare stores with exhaustive search."""
     wanted = list(dict.fromkeys(read_passages(phrases)))
@@ -220,23 +234,4 @@ HARNESS = Harness(
     "bytes per token, on your own documents and phrases.",
     "Documents: a file or folder that `slice-os ingest` accepts.",
     run,
-    options=(
-        Option(
-            "phrases",
-            "Phrases to search for: one a line, or JSON lines with a field 'text'.",
-            "path",
-        ),
-        Option(
-            "stores",
-            "Folder or http(s)://host:port/index, created and filled if it does not exist; "
-            "repeatable.  [default: a temporary local store]",
-            metavar="STORE",
-        ),
-        Option(
-            "num_candidates",
-            "Passages that an index in OpenSearch proposes.",
-            least=1,
-            most=MAX_CANDIDATES,
-        ),
-    ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
@@ -153,8 +154,13 @@ def run(
     encoders: Sequence[TextEncoder],
     *,
     progress: Progress = quiet,
-    sets: Sequence[str] = (),
-    limit: int | None = None,
+    sets: Annotated[
+        Sequence[str],
+        Option("Measure only this; repeatable.  [default: all sets found]", choices=tuple(SETS)),
+    ] = (),
+    limit: Annotated[
+        int | None, Option("A random sample of N pairs of each set, the same each time.", least=3)
+    ] = None,
 ) -> Evaluation:
     """Correlation with graded similarity, and accuracy of choices."""
     loaded = [_sample(one, limit) for one in load_sets(data, tuple(sets))]
@@ -248,12 +254,4 @@ HARNESS = Harness(
     "Folder with the sets (bird*.txt, train.csv of patent phrases, stsb*.csv, turney*.txt), "
     "or the file of one.",
     run,
-    options=(
-        Option(
-            "sets",
-            "Measure only this; repeatable.  [default: all sets found]",
-            choices=tuple(SETS),
-        ),
-        Option("limit", "A random sample of N pairs of each set, the same each time.", least=3),
-    ),
 )

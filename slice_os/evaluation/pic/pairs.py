@@ -6,7 +6,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
@@ -28,11 +28,13 @@ from slice_os.evaluation.pic.phrase_files import (
 
 PHRASE, IN_CONTEXT = SETTINGS = ("phrase", "phrase-in-context")
 DATA = "Folder of PiC PS, with train and dev or test (ps_train.json, …)."
-SPLIT_OPTION = Option(
-    "split",
-    "The split to report.  [default: test, or dev if there is no test]",
-    choices=("dev", "test"),
-)
+Split: TypeAlias = Annotated[
+    str | None,
+    Option(
+        "The split to report.  [default: test, or dev if there is no test]",
+        choices=("dev", "test"),
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)

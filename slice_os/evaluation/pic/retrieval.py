@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 from slice_os.datasets.files import DataFile
 from slice_os.datasets.span_sets import Span
@@ -111,10 +112,18 @@ def run(
     encoders: Sequence[TextEncoder],
     *,
     progress: Progress = quiet,
-    settings: Sequence[str] = (),
-    span_models: Sequence[str] = (),
-    train: Path | None = None,
-    limit: int | None = None,
+    settings: Annotated[Sequence[str], settings_option(SETTINGS)] = (),
+    span_models: Annotated[
+        Sequence[str],
+        Option(
+            "Hugging Face name or folder to fine-tune for span selection; repeatable.",
+            metavar="MODEL",
+        ),
+    ] = (),
+    train: Annotated[
+        Path | None, "What to fine-tune on.  [default: the folder's train split]"
+    ] = None,
+    limit: Annotated[int | None, Option("Only the first N questions.", least=1)] = None,
 ) -> Evaluation:
     """Rank with each encoder, and select spans with each span model, once fine-tuned."""
     splits = find_splits(data, task) if data.is_dir() else {"test": data}
@@ -199,16 +208,7 @@ def _harness(task: str, description: str, settings: tuple[str, ...]) -> Harness:
         "cosine with the query. --span-model fine-tunes a model's start and end head as well.",
         f"File of PiC {task.upper()}, or a folder with its splits.",
         partial(run, task),
-        options=(
-            settings_option(settings),
-            Option(
-                "span_models",
-                "Hugging Face name or folder to fine-tune for span selection; repeatable.",
-                metavar="MODEL",
-            ),
-            Option("train", "What to fine-tune on.  [default: the folder's train split]"),
-            Option("limit", "Only the first N questions.", least=1),
-        ),
+        settings,
     )
 
 

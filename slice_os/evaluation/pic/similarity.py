@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import orjson
@@ -20,10 +21,10 @@ from slice_os.evaluation.pic.pairs import (
     IN_CONTEXT,
     PHRASE,
     SETTINGS,
-    SPLIT_OPTION,
     PairSplits,
     PairVectors,
     PlacedPair,
+    Split,
     best_threshold,
     encode_pairs,
     fit_discriminant,
@@ -46,9 +47,15 @@ def run(
     encoders: Sequence[TextEncoder],
     *,
     progress: Progress = quiet,
-    settings: Sequence[str] = (),
-    split: str | None = None,
-    methods: Sequence[str] = (),
+    settings: Annotated[Sequence[str], settings_option(SETTINGS)] = (),
+    split: Split = None,
+    methods: Annotated[
+        Sequence[str],
+        Option(
+            "How to decide; the classifier needs torch; repeatable.  [default: cosine]",
+            choices=METHODS,
+        ),
+    ] = (),
 ) -> Evaluation:
     """Measure accuracy with a threshold on cosines, and with the classifier of the paper."""
     splits = load_splits(data, split)
@@ -157,15 +164,6 @@ HARNESS = Harness(
     "split. The phrases are encoded by themselves and in their sentence.",
     DATA,
     run,
-    options=(
-        settings_option(SETTINGS),
-        SPLIT_OPTION,
-        Option(
-            "methods",
-            "How to decide; the classifier needs torch; repeatable.  [default: cosine]",
-            choices=METHODS,
-        ),
-    ),
 )
 
 
@@ -174,9 +172,14 @@ def run_prompts(
     encoders: Sequence[TextEncoder],
     *,
     progress: Progress = quiet,
-    models: Sequence[str] = (),
-    split: str | None = None,
-    limit: int | None = None,
+    models: Annotated[
+        Sequence[str],
+        Option(
+            "Causal language model, a Hugging Face name or folder; repeatable.", metavar="MODEL"
+        ),
+    ] = (),
+    split: Split = None,
+    limit: Annotated[int | None, Option("Only the first N pairs of each split.", least=2)] = None,
 ) -> Evaluation:
     """Accuracy by a linear discriminant of the cosine, fitted on train."""
     splits = load_splits(data, split)
@@ -223,13 +226,4 @@ PCPE = Harness(
     "fitted on the train split.",
     DATA,
     run_prompts,
-    options=(
-        Option(
-            "models",
-            "Causal language model, a Hugging Face name or folder; repeatable.",
-            metavar="MODEL",
-        ),
-        SPLIT_OPTION,
-        Option("limit", "Only the first N pairs of each split.", least=2),
-    ),
 )

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
 
 import orjson
 from filelock import FileLock
@@ -71,15 +72,30 @@ def run(
     encoders: Sequence[TextEncoder],
     *,
     progress: Progress = quiet,
-    settings: Sequence[str] = (),
-    systems: Sequence[str] = (),
-    split: str | None = None,
-    train: Path | None = None,
-    train_split: str | None = None,
-    limit: int | None = None,
-    stores: Path | None = None,
-    sentences: bool = False,
-    per_passage: int = 1,
+    settings: Annotated[Sequence[str], settings_option(SETTINGS)] = (),
+    systems: Annotated[
+        Sequence[str], Option("Measure only this; repeatable.  [default: all]", choices=SYSTEMS)
+    ] = (),
+    split: Annotated[str | None, "The split of the set to measure on, if it has splits."] = None,
+    train: Annotated[
+        Path | None, Option("A set to fit the weights of BM25 and thresholds on.", "path")
+    ] = None,
+    train_split: Annotated[
+        str | None, "The split of that set, or else of the measured set, to fit on."
+    ] = None,
+    limit: Annotated[int | None, Option("Only the first N documents of each set.", least=1)] = None,
+    stores: Annotated[
+        Path | None,
+        Option(
+            "A folder to keep the local stores in, for the next run.  [default: with the vectors]",
+            "folder",
+            cached=True,
+        ),
+    ] = None,
+    sentences: Annotated[bool, "Widen the spans of dense and hybrid to whole sentences."] = False,
+    per_passage: Annotated[
+        int, Option("Most hits of a passage on the first page of dense and hybrid.", least=1)
+    ] = 1,
 ) -> Evaluation:
     """Measure retrieval systems on a set of documents with gold spans."""
     for encoder in encoders:
@@ -253,22 +269,4 @@ HARNESS = Harness(
     "CUAD, ContractNLI, QMSum, restaurant8k, SQuAD, or JSON lines of {text, queries: [{query, "
     "spans: [[start, end], ...]}]}.",
     run,
-    options=(
-        settings_option(SETTINGS),
-        Option("systems", "Measure only this; repeatable.  [default: all]", choices=SYSTEMS),
-        Option("split", "The split of the set to measure on, if it has splits."),
-        Option("train", "A set to fit the weights of BM25 and thresholds on.", "path"),
-        Option("train_split", "The split of that set, or else of the measured set, to fit on."),
-        Option("limit", "Only the first N documents of each set.", least=1),
-        Option(
-            "stores",
-            "A folder to keep the local stores in, for the next run.  [default: with the vectors]",
-            "folder",
-            cached=True,
-        ),
-        Option("sentences", "Widen the spans of dense and hybrid to whole sentences."),
-        Option(
-            "per_passage", "Most hits of a passage on the first page of dense and hybrid.", least=1
-        ),
-    ),
 )

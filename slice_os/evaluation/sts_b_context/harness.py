@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import orjson
@@ -101,12 +102,16 @@ def run(
     data: Path,
     encoders: Sequence[TextEncoder],
     *,
-    settings: Sequence[str] = (),
-    max_sizes: Sequence[int] = (),
-    ablation: bool = False,
-    corpus: Path | None = None,
-    quoted: bool = True,
     progress: Progress = quiet,
+    settings: Annotated[Sequence[str], settings_option(SETTINGS)] = (),
+    max_sizes: Annotated[
+        Sequence[int], Option("Words of the longest span; repeatable.  [default: 20]", least=1)
+    ] = (),
+    ablation: Annotated[bool, "Measure longest spans of 5, 10, … 35 words."] = False,
+    quoted: Annotated[bool, "Add the figures of the paper."] = True,
+    corpus: Annotated[
+        Path | None, "Text or JSONL for BM25's document statistics.  [default: the passages]"
+    ] = None,
 ) -> Evaluation:
     """Measure encoders and BM25 on STS-B-Context or a set in its format."""
     rows = load_rows(data)
@@ -193,11 +198,4 @@ HARNESS = Harness(
     """,
     data="STS-B-Context, or a table in its format: see build-context.",
     run=run,
-    options=(
-        settings_option(SETTINGS),
-        Option("max_sizes", "Words of the longest span; repeatable.  [default: 20]", least=1),
-        Option("ablation", "Measure longest spans of 5, 10, … 35 words."),
-        Option("quoted", "Add the figures of the paper."),
-        Option("corpus", "Text or JSONL for BM25's document statistics.  [default: the passages]"),
-    ),
 )

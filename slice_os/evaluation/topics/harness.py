@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 
@@ -131,10 +131,19 @@ def run(
     encoders: Sequence[TextEncoder],
     *,
     progress: Progress = quiet,
-    tune: Sequence[Path] = (),
-    phrases: int = PHRASES,
-    labels: int | None = None,
-    labelled: int = LABELLED,
+    tune: Annotated[
+        Sequence[Path],
+        Option("Choose the one threshold on the training part of this set; repeatable.", "path"),
+    ] = (),
+    phrases: Annotated[
+        int, Option("Phrases of each topic, from the training part.", least=1)
+    ] = PHRASES,
+    labels: Annotated[
+        int | None, Option("Also measure after N labels for each topic.", least=1, metavar="N")
+    ] = None,
+    labelled: Annotated[
+        int, Option("Training texts of each topic that labels are chosen from.", least=2)
+    ] = LABELLED,
 ) -> Evaluation:
     """Measure topics of a few phrases."""
     tested = read_topic_set(data, phrases, labelled)
@@ -327,12 +336,4 @@ HARNESS = Harness(
     "Folder of Banking77, CLINC150 or Bitext's support intents, or JSON lines with text, topic "
     "(null for none) and part (train or test).",
     run,
-    options=(
-        Option(
-            "tune", "Choose the one threshold on the training part of this set; repeatable.", "path"
-        ),
-        Option("phrases", "Phrases of each topic, from the training part.", least=1),
-        Option("labels", "Also measure after N labels for each topic.", least=1, metavar="N"),
-        Option("labelled", "Training texts of each topic that labels are chosen from.", least=2),
-    ),
 )
