@@ -53,6 +53,8 @@ check: $(VENV)/.dev ## Check style, format and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	@if command -v tsc > /dev/null; then tsc -p jsconfig.json; \
+	else echo "no tsc (npm install -g typescript): types of the page are not checked"; fi
 
 .PHONY: format
 format: $(VENV)/.dev ## Format the code and fix what ruff can fix

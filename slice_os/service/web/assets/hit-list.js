@@ -39,6 +39,7 @@ export function hitList(feed, end, told) {
     feed.hidden = !hits.length;
     const wanted = hits.slice(0, limit).map(rowOf);
     hits.slice(0, limit).forEach((hit, number) => showSame(wanted[number], told.sameAs(hit)));
+    /** @type {Set<Element>} */
     const kept = new Set(wanted);
     for (const row of [...feed.children]) if (!kept.has(row)) row.remove();
     let at = feed.firstElementChild;
@@ -75,15 +76,15 @@ export function hitList(feed, end, told) {
     told.chosen(hit);
   }
 
-  feed.addEventListener("click", (event) => {
+  feed.addEventListener("click", (/** @type {Event & {target: HTMLElement}} */ event) => {
     const row = event.target.closest(".hit");
     if (!row) return;
     const hit = hitOf.get(row);
     choose(hit, false);
-    const deed = event.target.closest("[data-deed]")?.dataset.deed;
+    const deed = event.target.closest("[data-deed]")?.getAttribute("data-deed");
     if (deed) told.deed(deed, hit);
   });
-  feed.addEventListener("focusin", (event) => {
+  feed.addEventListener("focusin", (/** @type {Event & {target: HTMLElement}} */ event) => {
     const hit = hitOf.get(event.target.closest(".hit"));
     if (hit && hit !== chosen) choose(hit, false);
   });

@@ -10,7 +10,7 @@ export function shortcuts(deeds) {
   on.checked = localStorage.getItem(STORED) !== "off";
   on.addEventListener("change", () => localStorage.setItem(STORED, on.checked ? "on" : "off"));
 
-  document.addEventListener("keydown", (event) => {
+  document.addEventListener("keydown", (/** @type {KeyboardEvent & {target: HTMLElement}} */ event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (document.querySelector("dialog[open]")) return;
     const typing = event.target.closest("textarea, select, input:not([type=range], [type=checkbox], [type=radio])");

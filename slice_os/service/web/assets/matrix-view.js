@@ -109,6 +109,7 @@ export function matrixView(current, reader) {
   return { open: () => find(FIRST), leave };
 }
 
+/** @param {Object<string, number>} findings */
 function summary({ lacks, unsure, has }) {
   return `${counted(lacks)} lack it, ${counted(unsure)} unsure, ${counted(has)} have it`;
 }

@@ -55,7 +55,7 @@ export function documentReader(parts, told) {
   parts.former.addEventListener("click", () => step(-1));
   parts.next.addEventListener("click", () => step(1));
   parts.close.addEventListener("click", () => told.closed());
-  parts.text.addEventListener("click", (event) => {
+  parts.text.addEventListener("click", (/** @type {Event & {target: HTMLElement}} */ event) => {
     const number = event.target.closest("mark")?.dataset.number;
     if (number === undefined || !document.getSelection()?.isCollapsed) return;
     go(Number(number));

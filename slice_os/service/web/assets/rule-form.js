@@ -30,6 +30,7 @@ export function ruleForm() {
     return made.element;
   }
 
+  /** @returns {Object<string, any>} */
   function read() {
     const { all: _, any: __, none: ___, per: ____, ...kept } = given;
     const per = byId("rule-per").value;

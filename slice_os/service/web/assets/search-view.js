@@ -165,7 +165,7 @@ export function searchView(current, change, topics, topicsChanged) {
     const scored = found.some((hit) => hit.probability !== null);
     byId("measures").disabled = !scored;
     if (found.length && !scored) view.measure = "cosine";
-    document.querySelector(`#measures [value=${view.measure}]`).checked = true;
+    byId("measures").querySelector(`[value=${view.measure}]`).checked = true;
     byId("order").value = view.order;
     byId("toolbar").hidden = !found.length;
     threshold.draw(found, view.measure, least());
@@ -257,7 +257,7 @@ export function searchView(current, change, topics, topicsChanged) {
     if (!found.length) showNotice(notice, "Stopped", "No hit had been found yet.");
   });
   byId("measures").addEventListener("change", () => {
-    change({ measure: document.querySelector("#measures :checked").value, least: null });
+    change({ measure: byId("measures").querySelector(":checked").value, least: null });
     // Hits that were cut by one score are not all that the other one has.
     if (Number(current().most)) drawAll();
     else run();

@@ -56,7 +56,12 @@ export function ask(path, request = {}) {
   });
 }
 
-/** The answer as a file. */
+/**
+ * The answer as a file.
+ *
+ * @param {string} path
+ * @param {Request} request
+ */
 export function askFile(path, request = {}) {
   return inTurn(async () => (await send(path, request)).blob());
 }
@@ -100,10 +105,15 @@ export function documentPath(id, below = "documents") {
   return `${below}/${plain ? parts.map(encodeURIComponent).join("/") : encodeURIComponent(id)}`;
 }
 
+/**
+ * @param {string} path
+ * @param {Request} request
+ */
 async function send(path, { method, body, headers = {}, signal }) {
   let refused = false;
   for (let times = 1; ; times += 1) {
     const key = sessionStorage.getItem(STORED);
+    /** @type {Object<string, string>} */
     const sent = { ...headers };
     if (key) sent.Authorization = `Bearer ${key}`;
     if (body !== undefined) sent["Content-Type"] = "application/json";
@@ -134,6 +144,10 @@ function pause(milliseconds, signal) {
   });
 }
 
+/**
+ * @param {Error} error
+ * @returns {never}
+ */
 function unreachable(error) {
   if (error.name === "AbortError") throw error;
   throw new ServiceError(0, "unreachable", "The service does not answer.");

@@ -30,7 +30,7 @@ export function topicCard(topic, view, told) {
   const path = topicPath(topic.name);
   const rule = isRule(topic);
 
-  const button = (text, deed) => element("button", { type: "button", click: async (event) => {
+  const button = (text, deed) => element("button", { type: "button", click: async (/** @type {Event & {target: HTMLButtonElement}} */ event) => {
     event.target.disabled = true;
     try {
       await deed();
@@ -171,7 +171,11 @@ function wordings(texts = [], kind) {
   return texts.map((text) => element("li", {}, element("span", { class: "soft" }, `${kind} `), element("q", {}, isolated(text))));
 }
 
-/** What learning changed: hits before and after, and some that only one has. */
+/**
+ * What learning changed: hits before and after, and some that only one has.
+ *
+ * @param {{learned?: any, changes: any, where?: Object<string, any>}} topic
+ */
 function difference({ learned, changes, where = {} }) {
   const some = (hits, sign) => hits.map((hit) => element(
     "li", {}, element("span", { class: sign === "+" ? "right" : "wrong" }, `${sign} `), element("q", {}, isolated(hit.text))));
