@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from inspect import Parameter, signature
+from inspect import Parameter, get_annotations, signature
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin
 
 from slice_os.errors import InputError
 from slice_os.evaluation.results import Evaluation
@@ -131,14 +131,13 @@ class Harness:
     def options(self) -> tuple[Option, ...]:
         """The options of ``run``, completed by its signature."""
         function = self.run.func if isinstance(self.run, partial) else self.run
-        parameters, found = signature(function).parameters, []
-        for name, hint in get_type_hints(function, include_extras=True).items():
-            if get_origin(hint) is Annotated:
-                kind, told = get_args(hint)
+        parameters, found = signature(function).parameters, list[Option]()
+        for name, hint in get_annotations(function, eval_str=True).items():
+            for told in getattr(hint, "__metadata__", ()):
                 option = Option(told) if isinstance(told, str) else told
                 choices = self.settings if name == "settings" else ()
                 option = replace(option, choices=choices or option.choices)
-                found.append(option.of(name, kind, parameters[name].default))
+                found.append(option.of(name, hint.__origin__, parameters[name].default))
         return tuple(found)
 
     def accept(self, values: Mapping[str, object]) -> dict[str, object]:
