@@ -26,7 +26,7 @@ from slice_os.stores.local.terms import (
             "O'Neill’s non-refundable 3,000 at b.org",
             ["o_neill", "non", "refundable", "3_000", "b_org"],
         ),
-        ("____ snake_case ... 😀", ["snake_case"]),
+        ("____ snake_case ... 😀", ["snake_case", "😀"]),
         ("can\xadcel sub\u200bscrip\u200dtion\u2060s \ufeff", ["cancel", "subscriptions"]),
         ("取消订阅", ["取", "消", "订", "阅"]),
         ("to be or not", []),
