@@ -57,7 +57,7 @@ class Reader:
         return pkgutil.resolve_name(self.function)  # type: ignore[no-any-return]
 
 
-_APART = ("pages", "word", "slides", "sheets", "markup", "letters")
+_APART = ("pages", "word", "slides", "sheets", "markup", "letters", "rtf")
 
 
 def _ours(function: str, extensions: str, description: str, magic: bytes = b"") -> Reader:
@@ -88,7 +88,7 @@ READERS = {
     "html": _ours("markup:read_html", ".html .htm .xhtml", "a document per page"),
     "eml": _ours("letters:read_eml", ".eml", "e-mail, a document per message"),
     "msg": _ours("letters:read_msg", ".msg", "Outlook, likewise", b"\xd0\xcf\x11\xe0"),
-    "rtf": _ours("letters:read_rtf", ".rtf", "a document per file", b"{\\rtf"),
+    "rtf": _ours("rtf:read_rtf", ".rtf", "a document per file", b"{\\rtf"),
     "parquet": _ours("columnar:read_parquet", ".parquet", "a document per row", b"PAR1"),
     "arrow": _ours("columnar:read_arrow", ".arrow .feather", "likewise", b"ARROW1"),
     "gz": _ours("archives:read_gz", ".gz .tgz", "what is packed", b"\x1f\x8b"),

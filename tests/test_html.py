@@ -152,6 +152,7 @@ def test_what_a_style_sheet_hides_is_no_text_and_counted(start: str) -> None:
         "<dialog open>seen</dialog>",
         "<details><summary>seen</summary></details>",
         "<p aria-hidden=true>seen",
+        "<iframe srcdoc='&lt;p&gt;seen'>old</iframe>",
     ],
 )
 def test_what_is_shown_within_is_text(shown: str) -> None:
@@ -167,6 +168,7 @@ def test_what_is_shown_within_is_text(shown: str) -> None:
         "<template><p>no</p></template>",
         "<noscript><p>no</p></noscript>",
         "<iframe>no</iframe>",
+        "<template><iframe srcdoc='no'></iframe></template>",
         "<video>no</video>",
         "<!-- no -->",
         "<![if !mso]>",

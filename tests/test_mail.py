@@ -84,6 +84,22 @@ def test_all_texts_of_a_message_are_read(rest: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "sent", "text"),
+    [
+        (
+            "text/plain; format=flowed; delsp=yes",
+            "I can \ncel it \nnow.\n> a \n> b",
+            "I cancel itnow.\n> a \n> b",
+        ),
+        ("text/plain; format=flowed", "I can \ncel", "I can \ncel"),
+        ("text/enriched", "<bold>I</bold> can <<x>cel", "I can <<x>cel"),
+    ],
+)
+def test_text_in_other_forms_is_read_as_it_is_seen(kind: str, sent: str, text: str) -> None:
+    assert body(f"Content-Type: {kind}\n\n{sent}") == text
+
+
+@pytest.mark.parametrize(
     ("boundary", "delimiter"),
     [
         ("----=_Part_1", "----=_Part_1"),
@@ -207,7 +223,7 @@ def test_reports_and_calendars_are_text() -> None:
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 @pytest.mark.parametrize("head", ["", "Content-Transfer-Encoding: x-uuencode\n"])
 def test_uuencoded_files_are_read(head: str, line_end: str) -> None:
-    encoded = "begin 644 a.txt\n#86)C\n`\nend\n"
+    encoded = "begin 644 a.txt\n\"86)C\n!8___\n`\nend\n"
     found = mail(f"{head}\n{encoded}".replace("\n", line_end))
     assert "abc" in "".join(texts(found).values())
 

@@ -97,8 +97,6 @@ class TestWord:
     def test_chunks_of_other_formats_are_where_they_stand(
         self, name: str, content: bytes, text: str
     ) -> None:
-        if name.endswith("rtf"):
-            pytest.importorskip("striprtf")
         body = document(
             paragraph(run("Before")), '<w:altChunk r:id="r1"/>', paragraph(run("After"))
         )
@@ -205,6 +203,31 @@ class TestWord:
         body = document(paragraph(run("gone", "<w:vanish/>"), off))
         found = read("docx", office("docx", body))
         assert (found.text, found.counts) == ("seen", {"hidden texts left out": 1})
+
+    def test_text_that_a_style_hides_is_counted(self) -> None:
+        styles = """<w:styles><w:style w:styleId="Top"><w:rPr><w:vanish/></w:rPr></w:style>
+            <w:style w:styleId="On"><w:rPr><w:vanish w:val="0"/></w:rPr></w:style></w:styles>"""
+        body = document(
+            paragraph(run("Top of form"), properties='<w:pStyle w:val="Top"/>'),
+            paragraph(
+                run("gone", '<w:rStyle w:val="Top"/>'), run("seen", '<w:rStyle w:val="On"/>')
+            ),
+        )
+        relations = {"word/document.xml": [("styles", "word/styles.xml")]}
+        found = read("docx", office("docx", body, {"word/styles.xml": styles}, relations))
+        assert (found.text, found.counts) == ("seen", {"hidden texts left out": 2})
+
+    @pytest.mark.parametrize(
+        ("inside", "text"),
+        [
+            ("<w:r><w:ruby><w:rt>" + run("kan") + "</w:rt></w:ruby></w:r>", "(kan)"),
+            ('<w:r><w:sym w:char="zz"/><w:sym w:char="2713"/></w:r>', "✓"),
+            (f"<w:f><w:num>{run('a')}</w:num><w:den>{run('b')}</w:den></w:f>", "a/b"),
+        ],
+    )
+    def test_odd_elements_cost_no_others(self, inside: str, text: str) -> None:
+        body = document(paragraph(inside), paragraph(run("seen")))
+        assert read("docx", office("docx", body)).text == f"{text}\nseen"
 
     def test_fields_of_old_forms_show_their_state(self) -> None:
         fields = (
@@ -394,6 +417,17 @@ class TestExcel:
             properties=f'<s:workbookPr date1904="{since}"/>',
         )
         assert read("xlsx", content).text == text
+
+    def test_damaged_cells_cost_no_others(self) -> None:
+        cells = cell("oops", "n"), cell("x", "s"), '<s:c s="z"><s:v>3</s:v></s:c>', cell("seen")
+        found = read("xlsx", sheets(f"<s:sheetData>{row(*cells)}</s:sheetData>"))
+        assert (found.text, found.counts) == ("oops\t3\tseen", {"cells without their text": 1})
+
+    def test_cells_of_columns_without_a_name_are_counted(self) -> None:
+        head, cells = row(cell("id"), cell("text")), row(*map(cell, ("1", "seen", "a", "b")))
+        found = read("xlsx", sheets(f"<s:sheetData>{head}{cells}</s:sheetData>"))
+        assert found.text == "seen"
+        assert found.counts == {"cells of columns without a name left out": 2}
 
     def test_damaged_styles_cost_no_words(self) -> None:
         content = sheets(

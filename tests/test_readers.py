@@ -311,8 +311,9 @@ class TestCsv:
         assert (documents, skipped.reason) == ([], "nothing in it")
 
     def test_columns_without_a_name_are_left_out(self, read_file: Read) -> None:
-        (document,), bad = read_file("a.csv", "id,text,,\n1,hello there,,x\n")
-        assert (document, bad) == (Document("1", "hello there", source="a.csv"), [])
+        (document,), (told,) = read_file("a.csv", "id,text,,\n1,hello there,,x\n")
+        assert document == Document("1", "hello there", source="a.csv")
+        assert told.reason == "cells of columns without a name left out: 1"
 
     def test_a_megabyte_in_a_cell(self, read_file: Read) -> None:
         (document,), _ = read_file("a.csv", "text,n\n" + "word " * 200_000 + ",1\n")

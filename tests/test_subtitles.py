@@ -129,6 +129,11 @@ class TestSubtitles:
         assert (bad.line, bad.record) == (6, cue)
         assert reason in bad.reason
 
+    def test_marks_of_other_formats_are_no_words(self, read_file: Read) -> None:
+        cues = "1\n00:00:01 --> 00:00:02,5\n{\\an8}{y:i}One\\NTwo\n", "2\n0:3 --> 0:4\n{c}\n"
+        (document,), bad = read_file("a.srt", "\n".join(cues))
+        assert (document.text, bad) == ("One\nTwo\n{c}", [])
+
     @pytest.mark.parametrize("name", ["a.vtt", "a.srt"])
     @pytest.mark.parametrize("between", ["\n", "\n \n", "\n\n", "\n\n\n"])
     @pytest.mark.parametrize("numbers", [["", "", ""], ["1\n", "2\n", "3\n"]])

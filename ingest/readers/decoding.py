@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, TextIO
@@ -36,6 +37,7 @@ _MEANT = {
     "shift_jis": "cp932",
     "euc_kr": "cp949",
 }
+_PAGE = re.compile(r"(?:x-)?(?:cp|dos|ibm|ms|windows)?[-_]?0*(\d{3,5})")
 _MULTIBYTE = ("big5", "cp932", "cp949", "cp950", "euc", "gb", "hz", "iso2022", "johab", "shift")
 # In which people send text; others would be found in short ones.
 _USUAL = (
@@ -91,7 +93,7 @@ def decoded(raw: bytes, *labels: str | None) -> str:
     It is the first likely one, as browsers understand it, in which no byte is bad. If there is
     none, bad bytes are replaced.
     """
-    names = [name for label in labels if (name := _codec(label))]
+    names = [name for label in labels if (name := codec_of(label))]
     for name in _likely(raw, names):
         with suppress(UnicodeError):
             return raw.decode(name)
@@ -125,19 +127,20 @@ def _guessed(raw: bytes) -> Iterator[str]:
     """The encoding that the letters of a text show, if that is clear and the library is there."""
     with suppress(MissingExtraError):
         found = needs("chardet").detect(raw, include_encodings=_USUAL, compat_names=False)
-        if found["confidence"] >= _LEAST_CLEAR and (name := _codec(found["encoding"])):
+        if found["confidence"] >= _LEAST_CLEAR and (name := codec_of(found["encoding"])):
             yield name
 
 
-def _codec(label: str | None) -> str | None:
+def codec_of(label: str | None) -> str | None:
     """The codec that people mean by a label; None if it is none of text."""
     name = (label or "").strip().lower()
-    try:
-        known = _MEANT.get(name) or codecs.lookup(name).name
-        "".encode(known)
-    except (LookupError, ValueError):
-        return None
-    return _MEANT.get(known, known)
+    page = _PAGE.fullmatch(name)
+    for meant in (name, f"cp{page[1]}" if page else ""):
+        with suppress(LookupError, ValueError):
+            known = _MEANT.get(meant) or codecs.lookup(meant).name
+            "".encode(known)
+            return _MEANT.get(known, known)
+    return None
 
 
 def encoding_marked(sample: bytes) -> str | None:

@@ -1,4 +1,4 @@
-"""E-mail (EML and Outlook's MSG) and RTF; offsets count the extracted text."""
+"""E-mail, as EML and Outlook's MSG; offsets count the extracted text."""
 
 from __future__ import annotations
 
@@ -11,20 +11,17 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import BinaryIO, TypeAlias
 
-from slice_os.errors import ENCRYPTED, InputError
-from slice_os.ingest.readers.markup import html_sections
+from slice_os.errors import InputError
 from slice_os.ingest.readers.mime import Attachment, Part, Tree, has_header, header_text, parsed
+from slice_os.ingest.readers.outlook import read_outlook
 from slice_os.ingest.readers.quotations import marked
 from slice_os.ingest.readers.reader import (
-    OLE_MAGIC,
     BadRecord,
-    DocumentStream,
     PackedFile,
     ReadOptions,
     Turn,
     encodable,
     extracted,
-    needs,
     shortened,
     with_note,
 )
@@ -32,24 +29,10 @@ from slice_os.text.documents import Document, Scalar
 
 _HEADERS = ("subject", "from", "to", "cc", "date")
 _LONGEST_FIELD = 2_000
-_OLD = {"WordDocument": ".docx", "Workbook": ".xlsx", "PowerPoint Document": ".pptx"}
 
 
 _Letter: TypeAlias = tuple[dict[str, str], list[Turn]]
 """Headers, and the text."""
-
-
-def read_rtf(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
-    """Yield one document of an RTF file's text."""
-
-    def sections(content: BinaryIO) -> Iterator[Turn]:
-        rtf = content.read()
-        if not rtf.lstrip().startswith(b"{\\rtf"):
-            raise InputError("not an RTF file")
-        convert = needs("striprtf.striprtf").rtf_to_text
-        yield Turn(convert(rtf.decode(options.encoding or "cp1252", "replace"), errors="replace"))
-
-    return extracted(source, stream, sections)
 
 
 def _read(
@@ -57,7 +40,7 @@ def _read(
     stream: BinaryIO,
     options: ReadOptions,
     *,
-    parse: Callable[[BinaryIO, Tree], _Letter],
+    parse: Callable[[BinaryIO, Tree, ReadOptions], _Letter],
 ) -> Iterator[Document | BadRecord | PackedFile]:
     """Yield one document of a message's subject and text, then the files that are attached."""
     metadata: dict[str, Scalar] = {}
@@ -65,7 +48,7 @@ def _read(
     tree = Tree(options.encoding)
 
     def sections(content: BinaryIO) -> Iterator[Turn]:
-        headers, body = parse(content, tree)
+        headers, body = parse(content, tree, options)
         attached.extend(named_apart(tree.attached))
         said = {name: " ".join(value.split()) for name, value in headers.items() if value}
         if attached:
@@ -82,26 +65,15 @@ def _read(
         yield PackedFile(f"{source}/{name}", name, io.BytesIO(content), format_name, otherwise)
 
 
-def _eml(content: BinaryIO, tree: Tree) -> _Letter:
+def _eml(content: BinaryIO, tree: Tree, _: ReadOptions) -> _Letter:
     message = parsed(content.read())
     if not has_header(message):
         raise InputError("not an e-mail: it has no subject, sender or date")
     return _headers(message), tree.body(message)
 
 
-def _msg(content: BinaryIO, tree: Tree) -> _Letter:
-    raw = content.read()
-    _check_kind(raw)
-    message = needs("oxmsg").Message.load(io.BytesIO(raw))
-    sent = message.sent_date.isoformat() if message.sent_date else ""
-    headers = {"subject": message.subject or "", "from": message.sender or "", "date": sent}
-    for one in message.attachments:
-        if one.file_bytes is None:
-            tree.counts["attached messages left out"] += 1
-        else:
-            tree.attached.append(Attachment(one.file_name or "", one.file_bytes))
-    page = html_sections(message.html_body or "", counts=tree.counts, of_mail=True)
-    return headers, tree.best([[Turn((message.body or "").strip())], page])
+def _msg(content: BinaryIO, tree: Tree, options: ReadOptions) -> _Letter:
+    return read_outlook(content.read(), tree, options)
 
 
 def _headers(message: Part) -> dict[str, str]:
@@ -126,18 +98,6 @@ def named_apart(attachments: Iterable[Attachment]) -> Iterator[Attachment]:
             unique = str(name.with_stem(f"{name.stem}-{copies[str(name)] + 1}"))
         taken.add(unique)
         yield one._replace(name=unique)
-
-
-def _check_kind(raw: bytes) -> None:
-    """Refuse other Office files, which are in the same container as Outlook messages."""
-    if not raw.startswith(OLE_MAGIC):
-        raise InputError("not an Outlook message")
-    with needs("olefile").OleFileIO(io.BytesIO(raw)) as container:
-        if container.exists("EncryptedPackage"):
-            raise InputError(ENCRYPTED)
-        for name, now in _OLD.items():
-            if container.exists(name):
-                raise InputError(f"a file of an old version of Office; save it as {now}")
 
 
 read_eml = partial(_read, parse=_eml)

@@ -191,6 +191,10 @@ class _Paragraphs:
             self._words.append(" ")
         elif tag == "br" and not any(element[:4]):
             self._words.append("\n")
+        if tag == "iframe" and "srcdoc" in attributes and not any(self._open[-1][:4]):
+            self._end_paragraph()
+            page = attributes["srcdoc"]
+            self._found += html_sections(page, counts=self._counts, of_mail=self._of_mail)
         self._ended = ""
         self._sheet = [] if tag == "style" else None
         self._open.append(element)

@@ -35,6 +35,10 @@ _DELIMITER = re.compile(r"^--(?!\r?$)([^\r\n]{1,200}?)[ \t]*\r?\n(?=[A-Za-z-]{1,
 _FAMILIAR = re.compile(r"\bmime\b|multi-?part", re.I)
 _MESSAGES = ("message/rfc822", "message/global", "message/news")
 _PAGES = ("text/html", "text/x-amp-html", "text/watch-html", "application/xhtml+xml")
+_RICH = ("text/enriched", "text/richtext")
+_COMMAND = re.compile(r"(?<!<)</?[A-Za-z][\w-]{0,59}>(?!>)")
+# A line of text that flows ends in a space, which is none of it (RFC 3676).
+_FLOWS = re.compile(r"^(?!>|-- $)(.*) \n(?=[^>\n])", re.M)
 _CALENDARS = ("text/calendar", "application/ics")
 _HEADERS = frozenset(
     "cc content-type date from message-id mime-version received subject to".split()  # noqa: SIM905
@@ -241,6 +245,10 @@ class Tree:
                 self._count(_NOT_READ, 1)
             return
         self._count(UNREADABLE, text.count("\ufffd"))
+        if kind in _RICH:
+            text = _COMMAND.sub("", text)
+        if str(part.get_param("delsp", "")).lower() == "yes":
+            text = _FLOWS.sub(r"\1", text)
         yield Turn(calendar_text(text) if kind in _CALENDARS else text.strip("\n"))
 
     def _decoded(self, part: Part, raw: bytes, kind: str) -> str:
@@ -331,7 +339,7 @@ def _unpadded(encoded: bytes) -> bytes:
 
 def _uudecoded(lines: bytes) -> bytes:
     # Some programs pad a line beyond the length that it begins with.
-    within = (line[: ((line[0] - 32 & 63) * 4 + 5) // 3 + 1] for line in lines.splitlines())
+    within = (line[: ((line[0] - 32 & 63) * 4 + 5) // 3] for line in lines.splitlines())
     return b"".join(map(binascii.a2b_uu, within))
 
 

@@ -11,6 +11,7 @@ import posixpath
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from itertools import chain
 from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import unquote
@@ -93,6 +94,17 @@ class Package:
         """The parts that a part leads to by relations of these kinds, each once."""
         found = (one.part for one in self.relations(part).values() if one.kind in kinds)
         yield from dict.fromkeys(found)
+
+    @cached_property
+    def hidden_styles(self) -> frozenset[str | None]:
+        """The ids of a Word file's styles whose text is hidden, such as *z-Top of Form*."""
+        hidden = (
+            one.getparent().getparent()
+            for part in self.related(self.main, "styles")
+            for one in self.root(part).iterfind("{*}style/{*}rPr/{*}vanish")
+            if is_on(attribute(one, "val") or "1")
+        )
+        return frozenset(attribute(style, "styleId") for style in hidden)
 
     def beside(self, source: str, part: str) -> Iterator[PackedFile]:
         """The files within a part; comments and objects that no reader has are counted."""

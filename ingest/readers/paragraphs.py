@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
@@ -15,6 +16,7 @@ from slice_os.ingest.readers.package import Package, attribute, count, is_on, na
 
 _SIGNS = {"tab": "\t", "ptab": "\t", "cr": "\n", "noBreakHyphen": "-"}
 _LEFT_OUT = {"del": "deletions left out", "moveFrom": "deletions left out"}
+_HIDDEN = "hidden texts left out"
 _KEPT = {"ins": "insertions", "moveTo": "insertions"}
 _CHANGES = frozenset([*_LEFT_OUT, *_KEPT])
 _SHAPES = frozenset(["sp", "pic", "graphicFrame", "grpSp", "cxnSp", "anchor", "inline"])
@@ -84,7 +86,8 @@ class Walk:
         for child in elements:
             name = name_of(child)
             if name == "p":
-                yield from self._paragraph(child)
+                if self._is_seen(child, "{*}pPr/{*}pStyle"):
+                    yield from self._paragraph(child)
             elif name == "tr":
                 yield from self._row(child)
             elif name == "txbxContent":
@@ -140,7 +143,7 @@ class Walk:
                 # A title of slides goes on in the next line.
                 yield "\v" if "drawingml" in child.tag else "\n"
             elif name == "sym":
-                yield chr(int(attribute(child, "char") or "20", 16))
+                yield _sign(attribute(child, "char") or "")
             elif name == "ffData":
                 yield from _old_field(child)
             elif name in _DRAWN:
@@ -153,9 +156,11 @@ class Walk:
                 yield from _first(self._inline(branch) for branch in child)
             elif name == "ruby":
                 said = "".join(self.text(one) for one in child.iterfind("{*}rt"))
-                yield from self._inline(child.find("{*}rubyBase"))
+                for base in child.iterfind("{*}rubyBase"):
+                    yield from self._inline(base)
                 yield f"({said})"
             elif self._is_shown(child, name):
+                yield "/" if name == "den" else ""
                 yield from self._inline(child)
 
     def _chart(self, element: Any) -> Iterator[str]:
@@ -189,13 +194,23 @@ class Walk:
         if name == "r" and (hidden := element.find("{*}rPr/{*}vanish")) is not None:
             shown = not is_on(attribute(hidden, "val") or "1")
             said = element.find("{*}t") is not None
-            count(counts, "hidden texts left out", said and not shown)
+            count(counts, _HIDDEN, said and not shown)
             return shown
+        if name == "r" and not self._is_seen(element, "{*}rPr/{*}rStyle"):
+            return False
         if name in _SHAPES and any(is_on(one.get("hidden")) for one in _own_properties(element)):
             count(counts, "hidden shapes left out")
             return False
         count(counts, _KEPT.get(name, ""))
         return True
+
+    def _is_seen(self, element: Any, path: str) -> bool:
+        """Whether the style of an element, at a path in it, does not hide it."""
+        style = element.find(path)
+        if style is None or attribute(style, "val") not in self._package.hidden_styles:
+            return True
+        count(self._package.counts, _HIDDEN, next(element.iter("{*}t"), None) is not None)
+        return False
 
     def _target(self, element: Any, name: str) -> str:
         """The part that an attribute of an element leads to; empty if to none."""
@@ -236,6 +251,13 @@ def _first(branches: Iterable[Iterator[Any]]) -> Iterator[Any]:
         if any((one if isinstance(one, str) else one.text).strip() for one in found):
             yield from found
             return
+
+
+def _sign(code: str) -> str:
+    """The character of a symbol; none if its code is damaged."""
+    with suppress(ValueError, OverflowError):
+        return chr(int(code, 16))
+    return ""
 
 
 def _own_properties(shape: Any) -> Iterator[Any]:

@@ -28,7 +28,7 @@ from slice_os.ingest.readers.reader import (
     with_note,
 )
 from slice_os.ingest.readers.records import documents_of
-from slice_os.ingest.readers.tables import check_columns, needed_columns
+from slice_os.ingest.readers.tables import NAMELESS, check_columns, needed_columns
 
 _LETTERS = re.compile("[A-Z]+")
 _HIDDEN = ("hidden", "veryHidden")
@@ -98,6 +98,8 @@ def _rows(
             found.append(Record(before + 1, error, _line(first[1])))
             return
         for number, row in rows:
+            nameless = sum(not columns.get(at) for at in row if not sheet.hides(at))
+            count(sheet.counts, NAMELESS, nameless)
             fields: dict[str, Any] = {"sheet": name}
             for at, column in columns.items():
                 if column and (at in row or column == options.text_field):
@@ -117,6 +119,7 @@ class _Sheet:
 
     def __init__(self, package: Package, part: str, cells: _Cells) -> None:
         self._package, self._part, self._cells = package, part, cells
+        self.counts = package.counts
         self._hidden: list[tuple[int, int]] = []
         self._left_out: set[int] = set()
 
@@ -137,13 +140,13 @@ class _Sheet:
             elif name in _EDGES and _CODE.sub("", element.text or "").strip():
                 count(self._package.counts, "headers and footers left out")
 
+    def hides(self, at: int) -> bool:
+        """Whether a column is hidden."""
+        return any(first <= at <= last for first, last in self._hidden)
+
     def seen(self, row: Mapping[int, T], named: Set[int] = frozenset()) -> dict[int, T]:
         """The cells of a row that are not in a hidden column, or in one of those that are named."""
-        hidden = {
-            at
-            for at in row
-            if at not in named and any(first <= at <= last for first, last in self._hidden)
-        }
+        hidden = {at for at in row if at not in named and self.hides(at)}
         count(self._package.counts, "hidden columns left out", len(hidden - self._left_out))
         self._left_out |= hidden
         return {at: cell for at, cell in row.items() if at not in hidden}
@@ -198,12 +201,15 @@ class _Cells:
             count(self._counts, "formulas without a stored value", missing)
             return None
         if kind == "s":
-            text = self._strings.get(int(stored))
+            text = self._strings.get(int(stored) if stored.isdecimal() else -1)
             count(self._counts, "cells without their text", text is None)
             return text
         if kind == "b":
             return stored == "1"
-        return self._number(stored, int(cell.get("s", 0))) if kind == "n" else unescaped(stored)
+        if kind == "n":
+            with suppress(ValueError):  # what is no number is shown as it is
+                return self._number(stored, int(cell.get("s", 0)))
+        return unescaped(stored)
 
     def _number(self, stored: str, style: int) -> Cell:
         value = float(stored) if re.search("[.eE]", stored) else int(stored)

@@ -31,18 +31,18 @@ from slice_os.ingest.readers.turns import clock_seconds
 from slice_os.text.documents import Document
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_TIME = r"(?:\d{1,6}:)?\d{1,2}:\d{1,2}[.,]\d{1,3}"
+_TIME = r"(?:\d{1,6}:)?\d{1,2}:\d{1,2}(?:[.,]\d{1,3})?"
 _TIMING = re.compile(rf"\s*({_TIME})\s*-->\s*({_TIME})(?=\s|$)", re.ASCII)
 _VOICE = re.compile(r"<v(?:\.[^\s<>]*)?\s([^<>]*)>")
 # Only the tags that the two formats define, so that "a < b" is kept.
 _TAG = re.compile(
-    r"</?(?:b|c|font|i|lang|rt|ruby|s|u|v)(?:[.\s][^<>]*)?>|<\d+:[\d:.]+>|\{\\[^{}]*\}",
+    r"</?(?:b|c|font|i|lang|rt|ruby|s|u|v)(?:[.\s][^<>]*)?>|<\d+:[\d:.]+>|\{(?:\\|[cfsy]:)[^{}]*\}",
     re.ASCII | re.IGNORECASE,
 )
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]\w{1,30});", re.ASCII)
 _WORD_TIME = re.compile(r"<\d+:[\d:.]+>", re.ASCII)
 _IGNORED = re.compile(r"(?:NOTE|STYLE|REGION)(?=\s|$)")
-_BREAK = re.compile(r"<br\s*/?>", re.ASCII | re.IGNORECASE)
+_BREAK = re.compile(r"<br\s*/?>|\\N", re.ASCII)
 _LEAST_ROLLED = 2
 _SHOWN_AGAIN = "caption lines shown again, read once"
 

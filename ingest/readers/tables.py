@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import csv
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from functools import partial
 from typing import BinaryIO, NamedTuple, TextIO
 
 from slice_os.errors import InputError
 from slice_os.ingest.readers.decoding import LONGEST_LINE, check_line, note, open_text, read_line
-from slice_os.ingest.readers.fields import NAME_TEXT, Record, listing
-from slice_os.ingest.readers.reader import DocumentStream, ReadOptions, bad_record
+from slice_os.ingest.readers.fields import NAME_TEXT, Record, listing, notes_of
+from slice_os.ingest.readers.reader import DocumentStream, ReadOptions, bad_record, is_blank
 from slice_os.ingest.readers.records import documents_of
 
+NAMELESS = "cells of columns without a name left out"
 DELIMITERS = ",;\t|"
 
 # Excel writes and reads this line before the header.
@@ -67,7 +68,10 @@ def read_csv(
         except InputError as error:
             yield bad_record(source, header.line, str(error), _raw(header))
             return
-        yield from documents_of(source, _records(rows, columns, encoding, options), options)
+        told: Counter[str] = Counter()
+        records = _records(rows, columns, encoding, options, told)
+        yield from documents_of(source, records, options)
+        yield from notes_of(source, told)
 
 
 read_tsv = partial(read_csv, delimiter="\t")
@@ -168,11 +172,15 @@ def _delimiter(lines: _Lines, options: ReadOptions, chosen: str | None) -> str:
 
 
 def _records(
-    rows: Iterator[_Row], columns: list[str], encoding: str, options: ReadOptions
+    rows: Iterator[_Row],
+    columns: list[str],
+    encoding: str,
+    options: ReadOptions,
+    told: Counter[str],
 ) -> Iterator[Record]:
     """The cells by column; an empty cell means null and is left out, unless it is the text.
 
-    So are the cells of columns without a name.
+    So are the cells of columns without a name, which are counted.
     """
     text = options.text_field
     for row in rows:
@@ -182,6 +190,8 @@ def _records(
             cells = _cells(row, encoding)
             if len(cells) != len(columns):
                 raise InputError(f"{len(cells)} cells, but the header has {len(columns)}")
+            named = zip(columns, cells, strict=True)
+            told[NAMELESS] += sum(not name and not is_blank(cell) for name, cell in named)
             fields = note(encoding) | {
                 name: cell
                 for name, cell in zip(columns, cells, strict=True)

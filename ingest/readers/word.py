@@ -15,7 +15,6 @@ from itertools import chain
 from typing import Any, BinaryIO
 
 from slice_os.ingest.readers.decoding import decoded
-from slice_os.ingest.readers.letters import read_rtf
 from slice_os.ingest.readers.markup import read_html
 from slice_os.ingest.readers.package import Package, attribute, count, name_of
 from slice_os.ingest.readers.paragraphs import Line, Walk
@@ -28,6 +27,7 @@ from slice_os.ingest.readers.reader import (
     extracted,
     with_note,
 )
+from slice_os.ingest.readers.rtf import read_rtf
 from slice_os.ingest.readers.speakers import meeting_turns, read_text
 from slice_os.text.documents import Document, Scalar
 
