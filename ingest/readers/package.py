@@ -96,12 +96,17 @@ class Package:
         yield from dict.fromkeys(found)
 
     @cached_property
+    def styles(self) -> list[Any]:
+        """The roots of a Word file's styles."""
+        return [self.root(part) for part in self.related(self.main, "styles")]
+
+    @cached_property
     def hidden_styles(self) -> frozenset[str | None]:
         """The ids of a Word file's styles whose text is hidden, such as *z-Top of Form*."""
         hidden = (
             one.getparent().getparent()
-            for part in self.related(self.main, "styles")
-            for one in self.root(part).iterfind("{*}style/{*}rPr/{*}vanish")
+            for styles in self.styles
+            for one in styles.iterfind("{*}style/{*}rPr/{*}vanish")
             if is_on(attribute(one, "val") or "1")
         )
         return frozenset(attribute(style, "styleId") for style in hidden)

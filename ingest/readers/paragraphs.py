@@ -206,7 +206,7 @@ class Walk:
 
     def _is_seen(self, element: Any, path: str) -> bool:
         """Whether the style of an element, at a path in it, does not hide it."""
-        style = element.find(path)
+        style = element.find(path) if self._package.hidden_styles else None
         if style is None or attribute(style, "val") not in self._package.hidden_styles:
             return True
         count(self._package.counts, _HIDDEN, next(element.iter("{*}t"), None) is not None)

@@ -46,7 +46,6 @@ _UNSEEN = frozenset(
     "tc template title txe upr userprops xe xform".split()
 )
 _SEEN = frozenset("do fldrslt moMath moMathPara shpgrp shpinst sp".split())  # noqa: SIM905
-_MATH_PROPERTIES = re.compile(r"m\w+Pr")
 # Groups whose words stand beside the text.
 _BESIDE = {
     "annotation": "comment", "dptxbxtext": TEXT_BOX, "footnote": "footnote", "shptxt": TEXT_BOX,
@@ -60,7 +59,11 @@ _CHARSETS = {
     161: "cp1253", 162: "cp1254", 163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257",
     204: "cp1251", 222: "cp874", 238: "cp1250", 254: "cp437", 255: "cp850",
 }  # fmt: skip
+_ENCODINGS = ("ansicpg", "cpg", "deff", "f", "fcharset")
 _PAGES = {"mac": "mac_roman", "pc": "cp437", "pca": "cp850"}
+_KNOWN = frozenset(
+    ("u", "uc", "ud", "v", "deleted", "plain", "ftnalt", *_SIGNS, *_ENDS, *_UNSEEN, *_SEEN)
+) | {*_BESIDE, *_ENCODINGS, *_PAGES}
 
 
 def read_rtf(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
@@ -143,7 +146,8 @@ class _Walk:
             elif kind == "byte":
                 self._add(b"" if self._repeated else bytes.fromhex(found["byte"]), 1)
             else:
-                self._say()
+                if self._bytes:
+                    self._say()
                 self._repeated = 0
                 if kind == "brace":
                     self._open() if found[0] == "{" else self._close()
@@ -194,9 +198,11 @@ class _Walk:
         self._group = self._outer.pop() if self._outer else self._group
 
     def _control(self, word: str, number: int | None) -> None:
-        group, is_on = self._group, number != 0
-        starred, group = group.is_starred, group._replace(is_starred=False)
-        self._group = group
+        group, starred = self._group, self._group.is_starred
+        if starred:
+            group = self._group = group._replace(is_starred=False)
+        elif word not in _KNOWN and not word.endswith("Pr"):
+            return  # formats, which most words are
         if word in _SIGNS:
             self._say(_SIGNS[word])
         elif word in _ENDS:
@@ -210,7 +216,7 @@ class _Walk:
             self._group = self._outer[-2]
         elif word in _BESIDE and group.is_seen:
             self._places.append(_Place(_BESIDE[word], len(self._outer)))
-        elif word in _UNSEEN or _MATH_PROPERTIES.fullmatch(word) or (starred and word not in _SEEN):
+        elif word in _UNSEEN or word.endswith("Pr") or (starred and word not in _SEEN):
             count(self._counts, "embedded objects left out", word == "objdata")
             self._group = group._replace(is_seen=False, in_fonts=word == "fonttbl")
         elif word == "ftnalt":
@@ -219,7 +225,7 @@ class _Walk:
             self._group = group._replace(repeats=max(0, number or 0))
         elif word in ("v", "deleted", "plain"):
             kinds = {"v": "hidden texts left out", "deleted": "deletions left out"}
-            ends = word == "plain" or not is_on
+            ends = word == "plain" or number == 0
             self._group = group._replace(
                 left_out="" if ends else kinds[word],
                 font=self._default if word == "plain" else group.font,

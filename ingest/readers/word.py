@@ -89,8 +89,8 @@ def _edge(package: Package, kind: str) -> Iterator[Turn]:
 def _styles(package: Package) -> dict[str, str]:
     """The names of styles, which are English in files of any language, by their ids."""
     found = {}
-    for part in package.related(package.main, "styles"):
-        for style in package.root(part).iterfind("{*}style"):
+    for styles in package.styles:
+        for style in styles.iterfind("{*}style"):
             name = style.find("{*}name")
             if name is not None:
                 found[attribute(style, "styleId") or ""] = (attribute(name, "val") or "").lower()
@@ -124,8 +124,8 @@ def _numbered(package: Package, root: Any) -> int:
             else None
         )
 
-    for part in package.related(package.main, "styles"):
-        for one in package.root(part).iterfind("{*}style/{*}pPr"):
+    for styles in package.styles:
+        for one in styles.iterfind("{*}style/{*}pPr"):
             by_style[attribute(one.getparent(), "styleId") or ""] = bool(is_worded(one))
     found = 0
     for properties in root.iter("{*}pPr"):
