@@ -43,8 +43,10 @@ from slice_os.text.documents import Document
 
 WORD = re.compile(r"[^\W\d_]{2,}")
 BY_OFFICE = (".docx", ".docm", ".dotx", ".dotm", ".rtf")
-TIMING = re.compile(r"^.*-->.*$|^\d+$|^WEBVTT.*$|<[^>]*>", re.M)
+ADDRESS = re.compile(r"(?:https?|mailto):[^\s<>]+|\b[\w.+-]{1,64}@\S+")
+TIMING = re.compile(r"(?:^.*\n)?^.*-->.*$|<[^>]*>", re.M)
 COLUMNS = re.compile(r"'([^']*)'(?=[,; ])(?! in the header)")
+NO_CUES = ("NOTE", "STYLE", "REGION", "WEBVTT")
 SLIDE_PARTS = re.compile(r"ppt/(?:slides|notesSlides|diagrams/data|charts)[^_]*\.xml")
 TEXT_NODE = re.compile(r"<a:t>([^<]*)</a:t>|</a:p>|<a:br\b|<c:f>")
 BATCH, SECONDS, SECONDS_ALONE = 25, 240, 40
@@ -77,8 +79,12 @@ class Compared:
 
 
 def words(text: str) -> Counter[str]:
-    """The words of a text; a hyphen at the end of a line parts none."""
-    plain = unicodedata.normalize("NFKC", text).replace("\u00ad", "").replace("\u200b", "")
+    """The words of a text but for addresses; a hyphen at the end of a line parts none."""
+    plain = (
+        unicodedata.normalize("NFKC", ADDRESS.sub(" ", text))
+        .replace("\u00ad", "")
+        .replace("\u200b", "")
+    )
     plain = re.sub(r"(?<=\w)[-\u2010]\s*\n\s*(?=\w)", "", plain)
     return Counter(WORD.findall(plain.lower()))
 
@@ -261,7 +267,7 @@ def _leaves(message: Any) -> Iterator[str]:
         if kind == "html" and choices and not part.is_attachment():
             continue
         choices.append(content)
-        yield without_tags(content) if kind == "html" else content
+        yield without_tags(content) if kind == "html" or "</" in content else content
 
 
 def without_tags(page: str) -> str:
@@ -318,10 +324,8 @@ def plain(path: Path) -> str:
 
 def captions(path: Path) -> str:
     """What is no time, number, note or tag."""
-    blocks = re.split(r"\n\s*\n", plain(path).replace("\r\n", "\n"))
-    kept = (
-        one for one in blocks if not one.lstrip("\ufeff").startswith(("NOTE", "STYLE", "REGION"))
-    )
+    blocks = re.split(r"\n\s*\n", plain(path).replace("\r\n", "\n").lstrip("\ufeff"))
+    kept = (one for one in blocks if "-->" in one or not one.startswith(NO_CUES))
     return html.unescape(TIMING.sub("", "\n\n".join(kept)))
 
 
@@ -346,7 +350,8 @@ PAGES = ".html", ".htm", ".xhtml", ".epub"
 
 def second(paths: list[Path]) -> tuple[dict[Path, str], dict[Path, str]]:
     """The texts of files by the second way, and why there is none of the others."""
-    found = office(paths) | pages(path for path in paths if path.suffix.lower() in PAGES)
+    shown = [path for path in paths if path.suffix.lower() in PAGES]
+    found = office(paths) | (pages(shown) if shown else {})
     failed: dict[Path, str] = {}
     for path in paths:
         read_text = BY_SUFFIX.get(path.suffix.lower())

@@ -223,7 +223,7 @@ def test_reports_and_calendars_are_text() -> None:
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 @pytest.mark.parametrize("head", ["", "Content-Transfer-Encoding: x-uuencode\n"])
 def test_uuencoded_files_are_read(head: str, line_end: str) -> None:
-    encoded = "begin 644 a.txt\n\"86)C\n!8___\n`\nend\n"
+    encoded = 'begin 644 a.txt\n"86)C\n!8___\n`\nend\n'
     found = mail(f"{head}\n{encoded}".replace("\n", line_end))
     assert "abc" in "".join(texts(found).values())
 

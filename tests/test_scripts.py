@@ -73,6 +73,7 @@ SCRIPTS = [
         "benchmarks/verifier_calibration.py --data {data} --contrasts {contrasts} "
         "--development {development} --texts 30",
     ),
+    ("benchmarks/visible_words.py docs --formats .md --worst 1", "lxml"),
     ("benchmarks/verify_latency.py --store {store} --phrases 1",),
     ("benchmarks/verify_profile.py --store {store} --phrases 1",),
     ("benchmarks/walks.py --data {whole} --dialogues 60 --contracts 4", "playwright"),
