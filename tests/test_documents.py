@@ -60,7 +60,7 @@ def need_libraries() -> None:
         "docx",
         "pypdfium2",
         "openpyxl",
-        "oxmsg",
+        "olefile",
         "pyarrow",
         "lxml",
         "pptx",

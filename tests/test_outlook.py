@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from types import SimpleNamespace
 from typing import TypeAlias
 
@@ -24,13 +25,12 @@ PACKED = bytes.fromhex(
     "2d0000002b0000004c5a4675f1c5c7a703000a007263706731323542320af32068656c090020627705b06c647d0a800fa0"
 )
 Values: TypeAlias = Mapping[int, object]
-Read: TypeAlias = Callable[[object], tuple[list[Document], list[str]]]
+Read: TypeAlias = Callable[[SimpleNamespace], tuple[list[Document], list[str]]]
 
 
-def storage(name: str, values: Values, *inside: object, head: int = 8) -> object:
+def storage(name: str, values: Values, *inside: object, head: int = 8) -> SimpleNamespace:
     """A storage: texts, bytes and numbers by their property, and storages in it."""
-    oxmsg = pytest.importorskip("oxmsg.storage")
-    fixed, streams = b"", []
+    fixed, streams = b"", {}
     for key, value in values.items():
         if isinstance(value, int):
             fixed += struct.pack("<HHIq", 3, key, 0, value)
@@ -39,12 +39,26 @@ def storage(name: str, values: Values, *inside: object, head: int = 8) -> object
                 ("001F", value.encode("utf-16-le")) if isinstance(value, str) else ("0102", value)
             )
             kind = "001E" if isinstance(raw, bytearray) else kind
-            streams.append(oxmsg.Stream(f"{name}/__substg1.0_{key:04X}{kind}", bytes(raw)))
-    streams.append(oxmsg.Stream(f"{name}/__properties_version1.0", bytes(head) + fixed))
-    return oxmsg.Storage(name, tuple(streams), inside)
+            streams[f"__substg1.0_{key:04X}{kind}"] = bytes(raw)
+    streams["__properties_version1.0"] = bytes(head) + fixed
+    return folder(name, streams, *inside)
 
 
-def attached(number: int, values: Values, *inside: object) -> object:
+def folder(name: str, streams: Mapping[str, bytes], *inside: object) -> SimpleNamespace:
+    """A node of a container, as olefile has it."""
+    files = (SimpleNamespace(name=one, entry_type=2, raw=raw) for one, raw in streams.items())
+    return SimpleNamespace(name=name, entry_type=1, kids=[*inside, *files])
+
+
+def opened(root: SimpleNamespace, path: Sequence[str]) -> io.BytesIO:
+    """A stream by its path."""
+    node = root
+    for name in path:
+        node = next(one for one in node.kids if one.name == name)
+    return io.BytesIO(node.raw)
+
+
+def attached(number: int, values: Values, *inside: object) -> SimpleNamespace:
     return storage(f"__attach_version1.0_#{number:08X}", values, *inside)
 
 
@@ -52,11 +66,13 @@ def attached(number: int, values: Values, *inside: object) -> object:
 def read(monkeypatch: pytest.MonkeyPatch) -> Read:
     """Reads a message, and what is attached to it."""
     pytest.importorskip("lxml")
-    container = SimpleNamespace(exists=lambda _: False)
-    monkeypatch.setattr("olefile.OleFileIO", lambda _: nullcontext(container))
+    pytest.importorskip("olefile")
 
-    def run(message: object) -> tuple[list[Document], list[str]]:
-        monkeypatch.setattr("oxmsg.storage.Storage.from_ole", lambda _: message)
+    def run(message: SimpleNamespace) -> tuple[list[Document], list[str]]:
+        container = SimpleNamespace(
+            exists=lambda _: False, root=message, openstream=partial(opened, message)
+        )
+        monkeypatch.setattr("olefile.OleFileIO", lambda _: nullcontext(container))
         found = list(reader_named("msg").load()("s", io.BytesIO(OLE_MAGIC), ReadOptions()))
         for one in [one for one in found if isinstance(one, PackedFile)]:
             found += read_stream(one.source, one.format or "text", one.stream, ReadOptions())
@@ -104,14 +120,11 @@ def test_headers_are_kept(read: Read) -> None:
 
 
 def test_attached_files_and_messages_are_documents(read: Read) -> None:
-    pytest.importorskip("oxmsg")
-    from oxmsg.storage import Storage
-
     deepest = storage(
-        "x/__substg1.0_3701000D", {SUBJECT: "Deep", HTML: "<p>The deepest café</p>"}, head=24
+        "__substg1.0_3701000D", {SUBJECT: "Deep", HTML: "<p>The deepest café</p>"}, head=24
     )
     inner = storage(
-        "x/__substg1.0_3701000D",
+        "__substg1.0_3701000D",
         {SUBJECT: "Inner", BODY: "My card was stolen.", SENT: 134_000_000_000_000_000},
         attached(0, {NAME: "Größe.txt", DATA: b"A file"}),
         attached(1, {0x3001: "Deep"}, deepest),
@@ -122,7 +135,7 @@ def test_attached_files_and_messages_are_documents(read: Read) -> None:
         {SUBJECT: "Outer"},
         attached(0, {NAME: "a.txt", DATA: b"First"}),
         attached(1, {0x3001: "Fwd: Inner"}, inner),
-        attached(2, {NAME: "picture"}, Storage("x/__substg1.0_3701000D", (), ())),
+        attached(2, {NAME: "picture"}, folder("__substg1.0_3701000D", {})),
         attached(3, {NAME: "link.txt"}),
         storage("__recip_version1.0_#00000000", {0x3001: "Bob"}),
         head=32,

@@ -72,10 +72,6 @@ def _eml(content: BinaryIO, tree: Tree, _: ReadOptions) -> _Letter:
     return _headers(message), tree.body(message)
 
 
-def _msg(content: BinaryIO, tree: Tree, options: ReadOptions) -> _Letter:
-    return read_outlook(content.read(), tree, options)
-
-
 def _headers(message: Part) -> dict[str, str]:
     """The headers to keep, decoded."""
     raw = {name.lower(): str(value) for name, value in message.raw_items()}
@@ -101,4 +97,4 @@ def named_apart(attachments: Iterable[Attachment]) -> Iterator[Attachment]:
 
 
 read_eml = partial(_read, parse=_eml)
-read_msg = partial(_read, parse=_msg)
+read_msg = partial(_read, parse=read_outlook)

@@ -1,12 +1,11 @@
 """Outlook's messages: properties of a message, and the files and messages attached to it.
 
-python-oxmsg opens the file; it has no attached messages, no text in RTF, and fails as a whole where
-an encoding is unknown or a byte is wrong.
+A message is a storage of an OLE container: streams are its properties, storages in it are what is
+attached, and may be messages again.
 """
 
 from __future__ import annotations
 
-import io
 import struct
 from collections import Counter
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from email.mime.multipart import MIMEMultipart
 from email.mime.text import MIMEText
 from email.parser import HeaderParser
 from email.utils import format_datetime
-from typing import Any
+from typing import Any, BinaryIO
 
 from slice_os.errors import ENCRYPTED, InputError
 from slice_os.ingest.readers.decoding import UTF8, codec_of, decoded
@@ -37,22 +36,26 @@ _DATA, _NAMES, _TITLE = 0x3701, (0x3707, 0x3704), 0x3001
 _PAGE_OF_TEXT, _PAGE = 0x3FDE, 0x3FFD
 _EPOCH = datetime(1601, 1, 1, tzinfo=timezone.utc)
 _DEEPEST = 20
+_STORAGE, _STREAM = 1, 2
+_MESSAGE, _FIXED = "__substg1.0_3701000D", "__properties_version1.0"
 
 
-def read_outlook(raw: bytes, tree: Tree, options: ReadOptions) -> tuple[dict[str, str], list[Turn]]:
+def read_outlook(
+    content: BinaryIO, tree: Tree, options: ReadOptions
+) -> tuple[dict[str, str], list[Turn]]:
     """The headers and the text of a message; what is attached is added to the tree.
 
     Raises an `InputError` if it is another file in the same container.
     """
-    if not raw.startswith(OLE_MAGIC):
+    if content.read(len(OLE_MAGIC)) != OLE_MAGIC:
         raise InputError("not an Outlook message")
-    with needs("olefile").OleFileIO(io.BytesIO(raw)) as container:
+    with needs("olefile").OleFileIO(content) as container:
         if container.exists("EncryptedPackage"):
             raise InputError(ENCRYPTED)
         for name, now in _OLD.items():
             if container.exists(name):
                 raise InputError(f"a file of an old version of Office; save it as {now}")
-        message = _Storage(needs("oxmsg.storage").Storage.from_ole(container), 32)
+        message = _Storage(container, container.root)
     tree.attached += _attached(message, options, tree.counts)
     page = html_sections(message.page(), counts=tree.counts, of_mail=True)
     return message.headers(), tree.best([[Turn(message.body(options, tree.counts))], page])
@@ -61,10 +64,21 @@ def read_outlook(raw: bytes, tree: Tree, options: ReadOptions) -> tuple[dict[str
 class _Storage:
     """The properties of a message, or of what is attached to one, by their numbers."""
 
-    def __init__(self, storage: Any, head: int) -> None:
-        self.storages = storage.storages
-        self._streams: dict[str, bytes] = {stream.name: stream.bytes_ for stream in storage.streams}
-        fixed = self._streams.get("__properties_version1.0", b"")[head:]
+    def __init__(self, container: Any, node: Any, *path: str) -> None:
+        self.name = node.name
+        self.storages = [
+            _Storage(container, one, *path, one.name)
+            for one in node.kids
+            if one.entry_type == _STORAGE
+        ]
+        self._streams: dict[str, bytes] = {
+            one.name: container.openstream([*path, one.name]).read()
+            for one in node.kids
+            if one.entry_type == _STREAM
+        }
+        self.is_message = _FIXED in self._streams
+        head = 24 if self.name == _MESSAGE else 8 if path else 32
+        fixed = self._streams.get(_FIXED, b"")[head:]
         whole = fixed[: len(fixed) // _PROPERTY.size * _PROPERTY.size]
         self._numbers = {key: value for _, key, _, value in _PROPERTY.iter_unpack(whole)}
 
@@ -116,24 +130,19 @@ class _Storage:
 def _attached(
     message: _Storage, options: ReadOptions, counts: Counter[str], depth: int = 0
 ) -> Iterator[Attachment]:
-    for storage in message.storages:
-        if not storage.name.startswith("__attach_version1.0_#"):
+    for own in message.storages:
+        if not own.name.startswith("__attach_version1.0_#"):
             continue
-        own = _Storage(storage, 8)
         name = next(filter(None, map(own.text, (*_NAMES, _TITLE))), "")
-        inner = next((one for one in own.storages if one.name.endswith("3701000D")), None)
+        inner = next((one for one in own.storages if one.name == _MESSAGE), None)
         content = own.binary(_DATA)
         if content is not None:
             yield Attachment(name, content)
-        elif inner is not None and depth < _DEEPEST and _is_message(inner):
-            mail = _as_mail(_Storage(inner, 24), options, counts, depth + 1)
+        elif inner is not None and depth < _DEEPEST and inner.is_message:
+            mail = _as_mail(inner, options, counts, depth + 1)
             yield Attachment(f"{name or 'message'}.eml", mail.as_bytes(), "eml")
         else:
             count(counts, "attached objects left out")
-
-
-def _is_message(storage: Any) -> bool:
-    return any(stream.name == "__properties_version1.0" for stream in storage.streams)
 
 
 def _as_mail(message: _Storage, options: ReadOptions, counts: Counter[str], depth: int) -> Message:
