@@ -15,6 +15,7 @@ from slice_os.arrays import FloatArray
 from slice_os.verifier.wording.amounts import Amount, find_amounts, unmatched
 from slice_os.verifier.wording.moods import (
     asks,
+    cues_of,
     denials,
     denied_words,
     long_ago,
@@ -24,11 +25,10 @@ from slice_os.verifier.wording.moods import (
     requests,
     same_result,
     with_ban,
-    without_bans,
 )
 from slice_os.verifier.wording.parties import PERSONS, Match, bare, is_content, key, order_of
 from slice_os.verifier.wording.reading import Reading
-from slice_os.verifier.wording.words import CUES, converse, cues_of, opposite
+from slice_os.verifier.wording.words import CUES, converse, opposite
 
 # A search has few phrases, but many hits of each, and people say the same words again and again.
 _REMEMBERED = 4_096
@@ -54,7 +54,6 @@ _REASONS = {
     "some": "not all",
     "person": "another person",
 }
-_OWED = frozenset({"duty", "permission"})
 SIMILARITIES = (
     *("cosine", "cosine_squared", "covered", "covering", "least", "same_words", "same_similarity"),
     *("phrase_words", "span_words", "ratio"),
@@ -143,9 +142,7 @@ class _Side:
     @classmethod
     def of(cls, words: Sequence[str], text: str) -> _Side:
         past = bool(past_words(words, text))
-        kept, banned = without_bans(text)
-        cues = (cues_of(text) - _OWED) | (cues_of(kept) & _OWED) | ({"ban"} if banned else set())
-        return cls(denials(text), find_amounts(text), past, frozenset(cues))
+        return cls(denials(text), find_amounts(text), past, cues_of(text))
 
 
 _side = lru_cache(_REMEMBERED)(_Side.of)

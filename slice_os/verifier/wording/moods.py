@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from slice_os.verifier.wording.parties import is_content
-from slice_os.verifier.wording.words import is_past, read_patterns, word_list
+from slice_os.verifier.wording.words import CUES, is_past, read_patterns, word_list
 
 _PATTERNS = read_patterns("moods.txt")
 _HARMLESS, _DENIALS, _REFUSALS = (_PATTERNS[name] for name in ("harmless", "denials", "refusals"))
@@ -25,6 +25,7 @@ _AGAIN = re.compile(
     r"((?:,|\b(?:and|or)\b)(?: \w+){0,2}?) (?:(?:\w+n['’]t|not|never|no|none|nobody|nothing)\b)"
 )
 _SENTENCE = re.compile(r"[.!?\n]")
+_OWED = frozenset({"duty", "permission"})
 
 
 def denials(text: str) -> tuple[int, int]:
@@ -76,13 +77,14 @@ def with_ban(earlier: str, text: str) -> str:
     return f"{bans[-1]} {text}" if bans and _OWN.isdisjoint(_WORD.findall(text)) else text
 
 
-def without_bans(text: str) -> tuple[str, bool]:
-    """A text in lower case without the words that forbid, and whether there are any.
+def cues_of(text: str) -> frozenset[str]:
+    """The names of the cues that a text in lower case has, and "ban" if it forbids.
 
     "Shall not", "may not" and "neither may" are one ban: neither a duty nor a permission.
     """
     kept, bans = _FORBIDS.subn(" ", text)
-    return kept, bans > 0
+    found = {name for name, cue in CUES.items() if cue.search(kept if name in _OWED else text)}
+    return frozenset({*found, "ban"} if bans else found)
 
 
 def _without_idioms(text: str) -> str:

@@ -114,8 +114,3 @@ CUES: Mapping[str, re.Pattern[str]] = {
     ),
 }
 """Patterns of the cues that are looked for, in lower case."""
-
-
-def cues_of(text: str) -> frozenset[str]:
-    """The names of the cues that a text in lower case has."""
-    return frozenset(name for name, cue in CUES.items() if cue.search(text))
