@@ -111,9 +111,7 @@ def _members(path: str) -> Iterator[str]:
 def main() -> None:
     """Print every line, sorted."""
     harnesses = [
-        f"harness {name}: {option.name} {option.kind}"
-        for name in HARNESSES
-        for option in load_harness(name).options
+        f"harness {name}: {option}" for name in HARNESSES for option in load_harness(name).options
     ]
     columns = [f"hit {one.name} {one.kind}" for one in Hit.columns()]
     lines = {*commands(cli), *service(), *names(), *harnesses, *columns}

@@ -1,12 +1,13 @@
 """Values of JSON and TOML as dataclasses: keys, types and bounds are checked here, nowhere else.
 
-The type of a field says what it takes; ``Annotated`` adds a `Bound`, or a `Reader` of a notation.
+The type of a field says what it takes; ``Annotated`` adds a `Bound`, or a `Reader` of a notation,
+and what is for others, such as the words of a command line.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -27,16 +28,28 @@ from slice_os.errors import InputError, nearest_name
 
 T = TypeVar("T")
 
-_WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
+_WORDS: Mapping[type, str] = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    Path: "a path",
+}
 _MOST_BITS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What a value must be, in a test and in words; in a list, each value must be it."""
+    """What a value must be, in a test and in words; in a list, each value must be it.
+
+    A command line shows the least and the most of numbers, and the choices of texts.
+    """
 
     fits: Callable[[Any], Any]
     wanted: str
+    least: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
 
     def check(self, name: str, value: Any) -> None:
         """Raise an `InputError` if a value does not fit."""
@@ -54,12 +67,18 @@ class Reader:
 
 def at_least(least: float) -> Bound:
     """The bound of numbers that are not below another one."""
-    return Bound(lambda value: value >= least, f"{least:,} or more")
+    return Bound(lambda value: value >= least, f"{least:,} or more", least)
 
 
 def between(least: float, most: float) -> Bound:
     """The bound of numbers from one to another."""
-    return Bound(lambda value: least <= value <= most, f"a number from {least:,} to {most:,}")
+    words = f"a number from {least:,} to {most:,}"
+    return Bound(lambda value: least <= value <= most, words, least, most)
+
+
+def one_of(choices: Sequence[str]) -> Bound:
+    """The bound of texts that are among these."""
+    return Bound(choices.__contains__, ", ".join(choices), choices=tuple(choices))
 
 
 ABOVE_0 = Bound(lambda value: value > 0, "a number above 0")
@@ -137,7 +156,11 @@ def record(kind: type[T], table: Mapping[str, Any], **given: Any) -> T:
 
 @cache
 def _parts(kind: Any) -> tuple[Any, tuple[Any, ...]]:
-    return get_origin(kind), get_args(kind)
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        rules = (one for one in parts[1:] if isinstance(one, (Bound, Reader)))
+        return origin, (parts[0], next(rules, None))
+    return origin, parts
 
 
 def decode(kind: Any, value: Any, name: str) -> Any:
@@ -179,6 +202,8 @@ def decode(kind: Any, value: Any, name: str) -> Any:
             return getattr(kind, "from_dict", partial(record, kind))(value)
         except InputError as error:
             raise InputError(f"{name}: {error}") from None
+    if kind is Path and isinstance(value, (str, Path)):
+        return Path(value)
     if kind is float and type(value) is int and value.bit_length() < _MOST_BITS:
         return float(value)
     if kind is not Any and type(value) is not kind:
@@ -186,11 +211,12 @@ def decode(kind: Any, value: Any, name: str) -> Any:
     return value
 
 
-def _bounded(kind: Any, rule: Bound | Reader, value: Any, name: str) -> Any:
+def _bounded(kind: Any, rule: Bound | Reader | None, value: Any, name: str) -> Any:
     """A value as a type within a bound, or as a reader reads it."""
-    if isinstance(rule, Bound):
+    if not isinstance(rule, Reader):
         found = decode(kind, value, name)
-        rule.check(name, value)
+        if rule:
+            rule.check(name, value)
         return found
     try:
         return rule.read(value)

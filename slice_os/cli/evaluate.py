@@ -10,14 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import click
 
 from slice_os.cli.groups import CommandGroup
-from slice_os.cli.options import (
-    COUNT,
-    FILE,
-    FOLDER,
-    ReportAsJson,
-    Threads,
-)
-from slice_os.cli.parameters import Group, Option, argument, command, option
+from slice_os.cli.options import COUNT, ReportAsJson, Threads
+from slice_os.cli.parameters import FOLDER, Group, argument, command, option
 from slice_os.cli.progress import StepBar
 from slice_os.cli.render import show
 from slice_os.tables.replacing import replacing
@@ -26,7 +20,6 @@ if TYPE_CHECKING:
     from slice_os.datasets.catalog import Checked
     from slice_os.evaluation.encoders.vector_cache import VectorCache
     from slice_os.evaluation.harness import Harness
-    from slice_os.evaluation.harness import Option as Measured
 
 
 class _Harnesses(CommandGroup):
@@ -56,8 +49,8 @@ def evaluate() -> None:
 
 @evaluate.command("compare")
 def compare_command(
-    first: Annotated[Path, argument(type=FILE)],
-    second: Annotated[Path, argument(type=FILE)],
+    first: Annotated[Path, argument()],
+    second: Annotated[Path, argument()],
     wide: Annotated[bool, "Show all columns of the table."],
 ) -> None:
     """Compare two saved results.
@@ -72,9 +65,9 @@ def compare_command(
 @evaluate.command("build-context")
 def build_context(
     *,
-    pairs: Annotated[Path, argument(type=FILE)],
-    out: Annotated[Path, argument(type=FILE)],
-    text: Annotated[Path | None, FILE, "Text to place sentences in: plain text or JSONL."],
+    pairs: Annotated[Path, argument()],
+    out: Annotated[Path, argument()],
+    text: Annotated[Path | None, "Text to place sentences in: plain text or JSONL."],
     endpoint: Annotated[
         str | None,
         option(metavar="URL", help="OpenAI-compatible endpoint, such as https://HOST/v1."),
@@ -201,8 +194,8 @@ def _command(harness: Harness) -> click.Command:
         ],
         as_json: Annotated[bool, "--json", "Print JSON instead of a table."],
         wide: Annotated[bool, "Show all columns of the table."],
-        out: Annotated[Path | None, FILE, "Also save the result as JSON in this file."],
-        report: Annotated[Path | None, FILE, "Also write a report, one HTML file."],
+        out: Annotated[Path | None, "Also save the result as JSON in this file."],
+        report: Annotated[Path | None, "Also write a report, one HTML file."],
         cache: Cache,
         no_cache: Annotated[bool, "Keep no vectors and use none."],
         threads: Threads,
@@ -229,35 +222,7 @@ def _command(harness: Harness) -> click.Command:
                 part.write_text(render_report(evaluation), encoding="utf-8")
         show(evaluation.to_json(), evaluation.table(wide=wide), as_json)
 
-    place = click.Path(path_type=Path)
-    given = option(required=True, metavar="PATH", type=place, help=harness.data)
-    options = Group(dict, {one.name: _option(one) for one in harness.options})
+    given = option(required=True, metavar="PATH", help=harness.data)
+    options = Group(dict, harness.options)
     run.__annotations__ |= {"data": Annotated[Path, given], "own": Annotated[Any, options]}
     return command(name=harness.name, help=harness.description)(run)
-
-
-def _option(one: Measured) -> Option:
-    """A harness's option on the command line: ``max_sizes`` as ``--max-size``, repeatable."""
-    flag = f"--{one.name.removesuffix('s') if one.multiple else one.name}"
-    flag = flag.replace("_", "-")
-    kinds: dict[str, Any] = {
-        "text": click.Choice(one.choices) if one.choices else click.STRING,
-        "number": click.IntRange(one.least, one.most),
-        "flag": click.BOOL,
-        "file": FILE,
-        "folder": FOLDER,
-        "path": click.Path(path_type=Path),
-    }
-    is_flag = one.kind == "flag"
-    if is_flag and one.default:
-        flag = f"{flag}/--no-{flag[2:]}"
-    return option(
-        flag,
-        type=kinds[one.kind],
-        is_flag=is_flag,
-        multiple=one.multiple,
-        required=one.required,
-        default=bool(one.default) if is_flag else one.default,
-        help=one.help,
-        metavar=one.metavar,
-    )

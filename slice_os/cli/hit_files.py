@@ -11,7 +11,6 @@ import click
 from slice_os.cli.hit_options import give, output_file
 from slice_os.cli.options import (
     COSINE,
-    FILE,
     PROBABILITY,
     REPORT,
     OptionalStore,
@@ -31,7 +30,6 @@ def report(
         Path | None,
         option(
             "--from",
-            type=FILE,
             metavar="FILE",
             help="Instead of HITS: a file of JSON lines with its run record, which tells the cut.",
         ),

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from slice_os.cli.options import (
-    FILE,
     FORMATS_HELP,
     EncoderChoice,
     FormatName,
@@ -63,7 +62,6 @@ def ingest(
     ],
     dead_letters: Annotated[
         Path | None,
-        FILE,
         "File for records that cannot be used.  [default: dead-letters.jsonl in the "
         "store's folder, or in the current folder for an index]",
     ],

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from slice_os.cli.groups import CommandGroup
-from slice_os.cli.options import COSINE, FILE, FOLDER, ReportAsJson
+from slice_os.cli.options import COSINE, ReportAsJson
 from slice_os.cli.parameters import argument, option
 from slice_os.cli.progress import StepBar
 from slice_os.cli.render import show
@@ -73,16 +73,16 @@ def export(
 
 @model.command()
 def train(
-    recipe: Annotated[Path, argument(type=FILE)],
+    recipe: Annotated[Path, argument()],
     data: Annotated[
         Path,
         option(
-            type=FOLDER,
+            metavar="DIRECTORY",
             required=True,
             help="Data folder; the recipe's file names are relative to it.",
         ),
     ],
-    out: Annotated[Path | None, FOLDER, "Folder for the model and its logs."],
+    out: Annotated[Path | None, "DIRECTORY", "Folder for the model and its logs."],
     start: Annotated[str | None, "--model", "Encoder to start from.  [default: the recipe's]"],
     second_teacher: Annotated[
         str | None, "Second teacher, if the recipe has one.  [default: the recipe's]"

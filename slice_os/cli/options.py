@@ -40,8 +40,6 @@ class NumberRange(click.FloatRange):
 COSINE = NumberRange(-1, 1)
 PROBABILITY = NumberRange(0, 1)
 COUNT = click.IntRange(min=1)
-FILE = click.Path(dir_okay=False, path_type=Path)
-FOLDER = click.Path(file_okay=False, path_type=Path)
 
 # The extension of a report.
 REPORT = ".html"
@@ -279,7 +277,6 @@ IndexChoices: TypeAlias = Annotated[dict[str, Any], _index]
 WorkFolder: TypeAlias = Annotated[
     Path | None,
     "--work",
-    FOLDER,
     "FOLDER",
     "Folder of topics, labels and seen hits.  [default: that of the store, or the "
     "current one for an index]",

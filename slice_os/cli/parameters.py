@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, is_dataclass
-from inspect import get_annotations
+from inspect import Parameter, get_annotations
+from pathlib import Path
 from typing import Any, get_origin
 
 import click
+
+from slice_os.records import Bound
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+_PATHS = {"PATH": click.Path(path_type=Path), "DIRECTORY": FOLDER, "FOLDER": FOLDER}
 
 
 @dataclass(frozen=True)
@@ -18,12 +25,20 @@ class Option:
     attributes: Mapping[str, Any]
 
     def named(self, name: str, kind: Any = None) -> click.Parameter:
-        """The option of a parameter: repeatable for a tuple, and a flag for a bool, maybe None."""
-        usual: dict[str, Any] = {"multiple": True} if get_origin(kind) is tuple else {}
-        usual |= {"is_flag": True} if kind is bool else {}
+        """The option of a parameter: repeatable for a tuple, and a flag for a bool, maybe None.
+
+        The flag of one that is repeatable has no final "s"; that of a bool which is true by default
+        has an opposite.
+        """
+        usual = _usual(kind, self.attributes)
+        several = get_origin(kind) is tuple
+        flag = f"--{name.removesuffix('s') if several else name}".replace("_", "-")
+        usual |= {"multiple": True} if several else {}
+        if kind is bool:
+            usual["is_flag"] = True
+            flag = f"{flag}/--no-{flag[2:]}" if self.attributes.get("default") else flag
         usual |= {"default": None} if kind == bool | None else {}
-        flags = self.flags or (f"--{name.replace('_', '-')}",)
-        return click.Option([*flags, name], **{**usual, **self.attributes})
+        return click.Option([*(self.flags or (flag,)), name], **{**usual, **self.attributes})
 
 
 @dataclass(frozen=True)
@@ -34,16 +49,27 @@ class Argument:
 
     def named(self, name: str, kind: Any = None) -> click.Parameter:
         """The argument of a parameter."""
-        usual = {"nargs": -1} if get_origin(kind) is tuple else {}
+        usual = _usual(kind, self.attributes)
+        usual |= {"nargs": -1} if get_origin(kind) is tuple else {}
         return click.Argument([name], **{**usual, **self.attributes})
+
+
+def _usual(kind: Any, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """The type of paths: files, unless their metavar says otherwise."""
+    if kind not in (Path, Path | None, tuple[Path, ...]):
+        return {}
+    return {"type": _PATHS.get(attributes.get("metavar", ""), FILE)}
 
 
 @dataclass(frozen=True)
 class Group:
-    """Options that a command gets as one value, which ``make`` makes of theirs."""
+    """Options that a command gets as one value, which ``make`` makes of theirs.
+
+    They are options, or parameters that are annotated as those of a command.
+    """
 
     make: Callable[..., Any]
-    options: Mapping[str, Option]
+    options: Mapping[str, Option | Parameter]
 
 
 def option(*flags: str, **attributes: Any) -> Option:
@@ -65,8 +91,9 @@ class Command(click.Command):
     """A command with what the parameters of its function are annotated with.
 
     An option's flags are texts that begin with a hyphen; by default the name of the parameter. Its
-    metavar is a word in capitals, its help another text, its type one of click, and its default
-    that of the parameter. `option` gives more. A dataclass as the type of a parameter is made of
+    metavar is a word in capitals, its help another text, its type one of click or a `Bound`, and
+    its default that of the parameter; it is required if it has none, and is of a type that cannot
+    be None. `option` gives more. A dataclass as the type of a parameter is made of
     the options that its fields are annotated with.
     """
 
@@ -86,21 +113,14 @@ def _taken(function: Callable[..., Any]) -> tuple[list[click.Parameter], Callabl
     makers: dict[str, Callable[..., Any]] = {}
     defaults = getattr(function, "__kwdefaults__", None) or {}
     for name, hint in get_annotations(function, eval_str=True).items():
-        kind, parts = getattr(hint, "__origin__", hint), getattr(hint, "__metadata__", (hint,))
-        (told, *_) = parts
+        (told, *_) = getattr(hint, "__metadata__", (hint,))
         if isinstance(told, Group):
-            found[name] = [one.named(part) for part, one in told.options.items()]
+            found[name] = [_named(part, one) for part, one in told.options.items()]
             makers[name] = told.make
         elif is_dataclass(told) and isinstance(told, type):
             found[name], makers[name] = _taken(told)
-        elif isinstance(told, (Option, Argument)):
-            found[name] = [told.named(name, kind)]
         elif told is not hint:
-            flags = [one for one in parts if isinstance(one, str) and one.startswith("-")]
-            usual = {"default": defaults[name]} if name in defaults else {}
-            for one in (one for one in parts if one not in flags):
-                usual[_attribute(one)] = one
-            found[name] = [Option((*flags,), usual).named(name, kind)]
+            found[name] = [_parameter(name, hint, defaults.get(name, Parameter.empty))]
 
     def run(**given: Any) -> Any:
         for name, make in makers.items():
@@ -111,7 +131,31 @@ def _taken(function: Callable[..., Any]) -> tuple[list[click.Parameter], Callabl
     return [one for own in found.values() for one in own], run
 
 
-def _attribute(told: Any) -> str:
+def _named(name: str, told: Option | Parameter) -> click.Parameter:
+    if isinstance(told, Option):
+        return told.named(name)
+    return _parameter(name, told.annotation, told.default)
+
+
+def _parameter(name: str, hint: Any, default: Any) -> click.Parameter:
+    """The parameter of the command line for one with an annotation, and with a default or none."""
+    kind, parts = hint.__origin__, hint.__metadata__
+    if isinstance(parts[0], (Option, Argument)):
+        return parts[0].named(name, kind)
+    flags = tuple(one for one in parts if isinstance(one, str) and one.startswith("-"))
+    none = default is Parameter.empty
+    usual = {"required": kind in (str, int, float, Path)} if none else {"default": default}
+    for one in parts:
+        if one not in flags:
+            usual |= _attribute(one)
+    return Option(flags, usual).named(name, kind)
+
+
+def _attribute(told: Any) -> dict[str, Any]:
+    if isinstance(told, Bound):
+        numbers = click.FloatRange if isinstance(told.least, float) else click.IntRange
+        bounds: Any = (told.least, told.most)
+        return {"type": click.Choice(told.choices) if told.choices else numbers(*bounds)}
     if isinstance(told, click.ParamType):
-        return "type"
-    return "metavar" if told.isupper() and " " not in told else "help"
+        return {"type": told}
+    return {"metavar" if told.isupper() and " " not in told else "help": told}

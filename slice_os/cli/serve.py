@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import click
 
-from slice_os.cli.options import FILE, ModelName, WorkFolder
+from slice_os.cli.options import ModelName, WorkFolder
 from slice_os.cli.parameters import argument, command, option
 from slice_os.errors import MissingExtraError, UnavailableError
 
@@ -114,7 +114,7 @@ def key(
         "(topics and labels), metrics; repeatable.  [default: read]",
     ],
     keys: Annotated[
-        Path, FILE, "File that the key's hash is added to; `slice-os serve --keys` reads it."
+        Path, "File that the key's hash is added to; `slice-os serve --keys` reads it."
     ] = Path("keys.jsonl"),
 ) -> None:
     """Make an API key for NAME, and print it; only its hash is kept.

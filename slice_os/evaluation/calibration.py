@@ -16,11 +16,12 @@ from slice_os.datasets.span_sets import DocumentSpan, SpanSet, read_span_set
 from slice_os.encoder.calibration import Calibration, fit_calibration
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
-from slice_os.evaluation.harness import Harness, Option, Progress, quiet, track
+from slice_os.evaluation.harness import Harness, Progress, quiet, track
 from slice_os.evaluation.measures import Measure, Numbers, averaged, measured
 from slice_os.evaluation.results import Evaluation, Figure, Row, Series
 from slice_os.evaluation.span_retrieval.measures import halves_overlap
 from slice_os.evaluation.span_retrieval.ranking import CORPUS, ranking_tasks, span_encoder
+from slice_os.records import at_least
 from slice_os.text.words import find_words
 
 BINS = 10
@@ -96,10 +97,11 @@ def run(
     progress: Progress = quiet,
     split: Annotated[str | None, "The split of the set to measure on, if it has splits."] = None,
     train: Annotated[
-        Sequence[Path],
-        Option("A set to fit a calibration on; repeatable, to fit it on all together.", "path"),
+        tuple[Path, ...],
+        "PATH",
+        "A set to fit a calibration on; repeatable, to fit it on all together.",
     ] = (),
-    limit: Annotated[int | None, Option("Only the first N documents of each set.", least=1)] = None,
+    limit: Annotated[int | None, at_least(1), "Only the first N documents of each set."] = None,
     fit: Annotated[Path | None, "Write the fitted calibration to this file."] = None,
 ) -> Evaluation:
     """Measure the probabilities of the first ten hits of each query over all documents."""

@@ -14,7 +14,7 @@ from slice_os.arrays import IntArray
 from slice_os.datasets.files import DataFile, DataRow, DataSource
 from slice_os.evaluation.encoders.span_vectors import cosines, span_vector
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
-from slice_os.evaluation.harness import Harness, Option, Progress, quiet, track
+from slice_os.evaluation.harness import Harness, Progress, quiet, track
 from slice_os.evaluation.measures import Measure, Numbers, averaged, measured, ranks
 from slice_os.evaluation.results import Evaluation, Row
 from slice_os.evaluation.span_retrieval.ranking import span_encoder
@@ -108,12 +108,10 @@ def run(
     *,
     progress: Progress = quiet,
     verifiers: Annotated[
-        Sequence[str],
-        Option(
-            "A verifier to measure, by name, such as slice-verify, wording or "
-            "cross-encoder:FOLDER; repeatable.",
-            metavar="VERIFIER",
-        ),
+        tuple[str, ...],
+        "VERIFIER",
+        "A verifier to measure, by name, such as slice-verify, wording or cross-encoder:FOLDER; "
+        "repeatable.",
     ] = (),
 ) -> Evaluation:
     """Score both spans of each pair by cosine, by probability, and by verifiers."""

@@ -18,7 +18,7 @@ from slice_os.datasets.files import DataFile, read_passages
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
-from slice_os.evaluation.harness import Harness, Option, Progress, quiet, track
+from slice_os.evaluation.harness import Harness, Progress, quiet, track
 from slice_os.evaluation.results import Cell, Evaluation, Row
 from slice_os.evaluation.span_retrieval.ranking import span_encoder
 from slice_os.hits.hit import Hits
@@ -28,6 +28,7 @@ from slice_os.ingest.readers import BadRecord, ReadOptions
 from slice_os.ingest.reading import read
 from slice_os.ingest.sources import find_sources
 from slice_os.query.options import MAX_CANDIDATES, NUM_CANDIDATES
+from slice_os.records import between
 from slice_os.search.run import make_query
 from slice_os.spans.choice import PassageScorer
 from slice_os.text.documents import Document
@@ -73,19 +74,19 @@ def run(
     progress: Progress = quiet,
     phrases: Annotated[
         Path,
-        Option("Phrases to search for: one a line, or JSON lines with a field 'text'.", "path"),
+        "PATH",
+        "Phrases to search for: one a line, or JSON lines with a field 'text'.",
     ],
     stores: Annotated[
-        Sequence[str],
-        Option(
-            "Folder or http(s)://host:port/index, created and filled if it does not exist; "
-            "repeatable.  [default: a temporary local store]",
-            metavar="STORE",
-        ),
+        tuple[str, ...],
+        "STORE",
+        "Folder or http(s)://host:port/index, created and filled if it does not exist; "
+        "repeatable.  [default: a temporary local store]",
     ] = (),
     num_candidates: Annotated[
         int,
-        Option("Passages that an index in OpenSearch proposes.", least=1, most=MAX_CANDIDATES),
+        between(1, MAX_CANDIDATES),
+        "Passages that an index in OpenSearch proposes.",
     ] = NUM_CANDIDATES,
 ) -> Evaluation:
     """Compare stores with exhaustive search."""

@@ -14,7 +14,7 @@ from slice_os.datasets.graded_pairs import PATENT, STS_B, GradedPair, read_paten
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.span_vectors import cosines, distinct_vectors, phrases_in_context
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
-from slice_os.evaluation.harness import Harness, Option, Progress, quiet, track
+from slice_os.evaluation.harness import Harness, Progress, quiet, track
 from slice_os.evaluation.measures import (
     ACCURACY,
     CORRELATIONS,
@@ -25,6 +25,7 @@ from slice_os.evaluation.measures import (
     measured,
 )
 from slice_os.evaluation.results import Evaluation, Figure, Row, Series
+from slice_os.records import at_least, one_of
 
 BIRD = DataSource(
     "BiRD, a tab-separated table with columns term1, term2 and relatedness score (bird.txt)",
@@ -155,15 +156,16 @@ def run(
     *,
     progress: Progress = quiet,
     sets: Annotated[
-        Sequence[str],
-        Option("Measure only this; repeatable.  [default: all sets found]", choices=tuple(SETS)),
+        tuple[str, ...],
+        one_of(tuple(SETS)),
+        "Measure only this; repeatable.  [default: all sets found]",
     ] = (),
     limit: Annotated[
-        int | None, Option("A random sample of N pairs of each set, the same each time.", least=3)
+        int | None, at_least(3), "A random sample of N pairs of each set, the same each time."
     ] = None,
 ) -> Evaluation:
     """Correlation with graded similarity, and accuracy of choices."""
-    loaded = [_sample(one, limit) for one in load_sets(data, tuple(sets))]
+    loaded = [_sample(one, limit) for one in load_sets(data, sets)]
     work = [(encoder, one, how) for encoder in encoders for one in loaded for how in _settings(one)]
     rows: list[Row] = []
     figures: list[Figure] = []

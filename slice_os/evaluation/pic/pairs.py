@@ -16,7 +16,6 @@ from slice_os.datasets.span_sets import Span
 from slice_os.errors import imported
 from slice_os.evaluation.encoders.span_vectors import cosines, distinct_vectors, phrases_in_context
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
-from slice_os.evaluation.harness import Option
 from slice_os.evaluation.measures import Labels, Numbers
 from slice_os.evaluation.pic.phrase_files import (
     PAIRS,
@@ -25,15 +24,14 @@ from slice_os.evaluation.pic.phrase_files import (
     find_splits,
     load_pairs,
 )
+from slice_os.records import one_of
 
 PHRASE, IN_CONTEXT = SETTINGS = ("phrase", "phrase-in-context")
 DATA = "Folder of PiC PS, with train and dev or test (ps_train.json, …)."
 Split: TypeAlias = Annotated[
     str | None,
-    Option(
-        "The split to report.  [default: test, or dev if there is no test]",
-        choices=("dev", "test"),
-    ),
+    one_of(("dev", "test")),
+    "The split to report.  [default: test, or dev if there is no test]",
 ]
 
 

@@ -19,7 +19,7 @@ from typing import Annotated
 from slice_os.datasets.files import DataFile
 from slice_os.datasets.span_sets import Span
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
-from slice_os.evaluation.harness import Harness, Option, Progress, quiet, settings_option, track
+from slice_os.evaluation.harness import Harness, Progress, Settings, quiet, track
 from slice_os.evaluation.measures import COST, Measure, averaged, measured
 from slice_os.evaluation.pic.phrase_files import (
     QUESTIONS,
@@ -36,6 +36,7 @@ from slice_os.evaluation.pic.ranking import (
 )
 from slice_os.evaluation.pic.span_head import SpanSelector, without
 from slice_os.evaluation.results import Cell, Evaluation, Example, Row
+from slice_os.records import at_least
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -112,18 +113,16 @@ def run(
     encoders: Sequence[TextEncoder],
     *,
     progress: Progress = quiet,
-    settings: Annotated[Sequence[str], settings_option(SETTINGS)] = (),
+    settings: Settings = (),
     span_models: Annotated[
-        Sequence[str],
-        Option(
-            "Hugging Face name or folder to fine-tune for span selection; repeatable.",
-            metavar="MODEL",
-        ),
+        tuple[str, ...],
+        "MODEL",
+        "Hugging Face name or folder to fine-tune for span selection; repeatable.",
     ] = (),
     train: Annotated[
         Path | None, "What to fine-tune on.  [default: the folder's train split]"
     ] = None,
-    limit: Annotated[int | None, Option("Only the first N questions.", least=1)] = None,
+    limit: Annotated[int | None, at_least(1), "Only the first N questions."] = None,
 ) -> Evaluation:
     """Rank with each encoder, and select spans with each span model, once fine-tuned."""
     splits = find_splits(data, task) if data.is_dir() else {"test": data}

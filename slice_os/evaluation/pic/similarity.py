@@ -14,7 +14,7 @@ import orjson
 
 from slice_os.evaluation.encoders.causal import PROMPTS, CausalEncoder, CausalModel
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
-from slice_os.evaluation.harness import Harness, Option, Progress, quiet, settings_option, track
+from slice_os.evaluation.harness import Harness, Progress, Settings, quiet, track
 from slice_os.evaluation.measures import ACCURACY, COST, Labels, measured
 from slice_os.evaluation.pic.pairs import (
     DATA,
@@ -33,6 +33,7 @@ from slice_os.evaluation.pic.pairs import (
     train_classifier,
 )
 from slice_os.evaluation.results import Evaluation, Example, Figure, Row, Series
+from slice_os.records import at_least, one_of
 
 COSINE, CLASSIFIER = METHODS = ("cosine", "classifier")
 SEEDS = 3
@@ -47,14 +48,12 @@ def run(
     encoders: Sequence[TextEncoder],
     *,
     progress: Progress = quiet,
-    settings: Annotated[Sequence[str], settings_option(SETTINGS)] = (),
+    settings: Settings = (),
     split: Split = None,
     methods: Annotated[
-        Sequence[str],
-        Option(
-            "How to decide; the classifier needs torch; repeatable.  [default: cosine]",
-            choices=METHODS,
-        ),
+        tuple[str, ...],
+        one_of(METHODS),
+        "How to decide; the classifier needs torch; repeatable.  [default: cosine]",
     ] = (),
 ) -> Evaluation:
     """Measure accuracy with a threshold on cosines, and with the classifier of the paper."""
@@ -164,6 +163,7 @@ HARNESS = Harness(
     "split. The phrases are encoded by themselves and in their sentence.",
     DATA,
     run,
+    SETTINGS,
 )
 
 
@@ -173,13 +173,12 @@ def run_prompts(
     *,
     progress: Progress = quiet,
     models: Annotated[
-        Sequence[str],
-        Option(
-            "Causal language model, a Hugging Face name or folder; repeatable.", metavar="MODEL"
-        ),
+        tuple[str, ...],
+        "MODEL",
+        "Causal language model, a Hugging Face name or folder; repeatable.",
     ] = (),
     split: Split = None,
-    limit: Annotated[int | None, Option("Only the first N pairs of each split.", least=2)] = None,
+    limit: Annotated[int | None, at_least(2), "Only the first N pairs of each split."] = None,
 ) -> Evaluation:
     """Accuracy by a linear discriminant of the cosine, fitted on train."""
     splits = load_splits(data, split)

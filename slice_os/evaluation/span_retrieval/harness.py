@@ -18,7 +18,7 @@ from slice_os.datasets.files import DataFile
 from slice_os.datasets.span_sets import SpanSet, read_span_set
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.text_encoder import Cost, TextEncoder
-from slice_os.evaluation.harness import Harness, Option, Progress, quiet, settings_option
+from slice_os.evaluation.harness import Harness, Progress, Settings, quiet
 from slice_os.evaluation.measures import COST, holm, measured, paired_effect, paired_randomisation
 from slice_os.evaluation.results import Cell, Evaluation, Example, Figure, Row
 from slice_os.evaluation.span_retrieval.measures import (
@@ -55,6 +55,7 @@ from slice_os.evaluation.span_retrieval.systems import (
     hits_and_misses,
     relevant,
 )
+from slice_os.records import at_least, one_of
 
 COST_FILE = "cost.json"
 
@@ -72,29 +73,26 @@ def run(
     encoders: Sequence[TextEncoder],
     *,
     progress: Progress = quiet,
-    settings: Annotated[Sequence[str], settings_option(SETTINGS)] = (),
+    settings: Settings = (),
     systems: Annotated[
-        Sequence[str], Option("Measure only this; repeatable.  [default: all]", choices=SYSTEMS)
+        tuple[str, ...], one_of(SYSTEMS), "Measure only this; repeatable.  [default: all]"
     ] = (),
     split: Annotated[str | None, "The split of the set to measure on, if it has splits."] = None,
     train: Annotated[
-        Path | None, Option("A set to fit the weights of BM25 and thresholds on.", "path")
+        Path | None, "PATH", "A set to fit the weights of BM25 and thresholds on."
     ] = None,
     train_split: Annotated[
         str | None, "The split of that set, or else of the measured set, to fit on."
     ] = None,
-    limit: Annotated[int | None, Option("Only the first N documents of each set.", least=1)] = None,
+    limit: Annotated[int | None, at_least(1), "Only the first N documents of each set."] = None,
     stores: Annotated[
         Path | None,
-        Option(
-            "A folder to keep the local stores in, for the next run.  [default: with the vectors]",
-            "folder",
-            cached=True,
-        ),
+        "DIRECTORY",
+        "A folder to keep the local stores in, for the next run.  [default: with the vectors]",
     ] = None,
     sentences: Annotated[bool, "Widen the spans of dense and hybrid to whole sentences."] = False,
     per_passage: Annotated[
-        int, Option("Most hits of a passage on the first page of dense and hybrid.", least=1)
+        int, at_least(1), "Most hits of a passage on the first page of dense and hybrid."
     ] = 1,
 ) -> Evaluation:
     """Measure retrieval systems on a set of documents with gold spans."""
@@ -269,4 +267,6 @@ HARNESS = Harness(
     "CUAD, ContractNLI, QMSum, restaurant8k, SQuAD, or JSON lines of {text, queries: [{query, "
     "spans: [[start, end], ...]}]}.",
     run,
+    SETTINGS,
+    cached="stores",
 )

@@ -15,7 +15,7 @@ import orjson
 
 from slice_os.datasets.files import DataFile, read_passages
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
-from slice_os.evaluation.harness import Harness, Option, Progress, quiet, settings_option
+from slice_os.evaluation.harness import Harness, Progress, Settings, quiet
 from slice_os.evaluation.measures import (
     CORRELATIONS,
     COST,
@@ -36,6 +36,7 @@ from slice_os.evaluation.sts_b_context.passage_scores import (
     score_bm25,
     score_encoder,
 )
+from slice_os.records import at_least
 
 BANDS = ((0, 1), (1, 2), (2, 3), (3, 4), (4, 5))
 EXAMPLES = 4
@@ -103,9 +104,9 @@ def run(
     encoders: Sequence[TextEncoder],
     *,
     progress: Progress = quiet,
-    settings: Annotated[Sequence[str], settings_option(SETTINGS)] = (),
+    settings: Settings = (),
     max_sizes: Annotated[
-        Sequence[int], Option("Words of the longest span; repeatable.  [default: 20]", least=1)
+        tuple[int, ...], at_least(1), "Words of the longest span; repeatable.  [default: 20]"
     ] = (),
     ablation: Annotated[bool, "Measure longest spans of 5, 10, … 35 words."] = False,
     quoted: Annotated[bool, "Add the figures of the paper."] = True,
@@ -198,4 +199,5 @@ HARNESS = Harness(
     """,
     data="STS-B-Context, or a table in its format: see build-context.",
     run=run,
+    settings=SETTINGS,
 )

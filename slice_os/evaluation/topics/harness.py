@@ -14,7 +14,7 @@ from slice_os.datasets.files import DataFile
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
-from slice_os.evaluation.harness import Harness, Option, Progress, quiet
+from slice_os.evaluation.harness import Harness, Progress, quiet
 from slice_os.evaluation.measures import Measure, averaged, measured
 from slice_os.evaluation.results import Evaluation, Row
 from slice_os.evaluation.topics.topic_scores import (
@@ -32,6 +32,7 @@ from slice_os.evaluation.topics.topic_scores import (
     precision_at,
 )
 from slice_os.evaluation.topics.topic_sets import TopicSet, TopicText, read_topic_set, texts_of
+from slice_os.records import at_least
 from slice_os.topics.labels import Label
 from slice_os.topics.learning import learn
 from slice_os.topics.topic import Topic
@@ -132,17 +133,18 @@ def run(
     *,
     progress: Progress = quiet,
     tune: Annotated[
-        Sequence[Path],
-        Option("Choose the one threshold on the training part of this set; repeatable.", "path"),
+        tuple[Path, ...],
+        "PATH",
+        "Choose the one threshold on the training part of this set; repeatable.",
     ] = (),
     phrases: Annotated[
-        int, Option("Phrases of each topic, from the training part.", least=1)
+        int, at_least(1), "Phrases of each topic, from the training part."
     ] = PHRASES,
     labels: Annotated[
-        int | None, Option("Also measure after N labels for each topic.", least=1, metavar="N")
+        int | None, at_least(1), "N", "Also measure after N labels for each topic."
     ] = None,
     labelled: Annotated[
-        int, Option("Training texts of each topic that labels are chosen from.", least=2)
+        int, at_least(2), "Training texts of each topic that labels are chosen from."
     ] = LABELLED,
 ) -> Evaluation:
     """Measure topics of a few phrases."""
