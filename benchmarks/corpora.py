@@ -11,7 +11,8 @@ import csv
 import gzip
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,33 @@ def write_dialogues(data: Path, out: Path, count: int = 5_000) -> Path:
             for row in chosen
         ),
     )
+
+
+def write_turns(
+    out: Path,
+    calls: Iterable[tuple[dict[str, Any], datetime]],
+    lasts: Callable[[str], timedelta],
+) -> None:
+    """A CSV file of the turns of calls that begin then, each as long as its text lasts."""
+    with out.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["call", "time", "speaker", "queue", "text"])
+        for call, moment in calls:
+            for turn in call["turns"]:
+                speaker = {"USER": "customer", "SYSTEM": "agent"}[turn["speaker"]]
+                rows.writerow([call["id"], moment, speaker, queue_of(call), turn["text"]])
+                moment += lasts(turn["text"])
+
+
+def at_work(begin: datetime, number: int) -> datetime:
+    """When a call begins: one an hour, ten on each day from Monday to Friday."""
+    day, hour = divmod(number, 10)
+    return begin + timedelta(days=day + 2 * (day // 5), hours=hour)
+
+
+def queue_of(call: dict[str, Any]) -> str:
+    """What a call is about, such as "hotels"."""
+    return str(call["services"][0]).split("_")[0].lower()
 
 
 def contract_phrases(data: Path) -> list[str]:

@@ -14,7 +14,6 @@ time. Ten of them fall on each working day. Prints the number of calls by week a
 from __future__ import annotations
 
 import argparse
-import csv
 import gzip
 import json
 from collections import Counter
@@ -22,10 +21,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import orjson
+from corpora import at_work, queue_of, write_turns
 
 READ = Path(__file__).with_name("read_dialogues.jsonl")
 BEGIN = datetime(2026, 6, 1, 8)
-SPEAKERS = {"USER": "customer", "SYSTEM": "agent"}
 
 
 def main() -> None:
@@ -38,19 +37,11 @@ def main() -> None:
     with gzip.open(chosen.data / "sgd-dialogues" / "test.jsonl.gz") as lines:
         calls = {row["id"]: row for row in map(orjson.loads, lines) if row["id"] in read}
     counts: Counter[tuple[str, str, str]] = Counter()
-    with chosen.out.open("w", encoding="utf-8", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(["call", "time", "speaker", "queue", "text"])
-        for number, (name, says) in enumerate(read.items()):
-            week, hour = divmod(number, 50)
-            begin = BEGIN + timedelta(weeks=week, days=hour // 10, hours=hour % 10)
-            queue = calls[name]["services"][0].split("_")[0].lower()
-            counts.update(
-                (topic, str(begin.date() - timedelta(days=hour // 10)), queue) for topic in says
-            )
-            for turn in calls[name]["turns"]:
-                rows.writerow([name, begin, SPEAKERS[turn["speaker"]], queue, turn["text"]])
-                begin += timedelta(seconds=10)
+    timed = [(calls[name], at_work(BEGIN, number)) for number, name in enumerate(read)]
+    write_turns(chosen.out, timed, lambda _: timedelta(seconds=10))
+    for call, begin in timed:
+        week = str(begin.date() - timedelta(days=begin.weekday()))
+        counts.update((topic, week, queue_of(call)) for topic in read[call["id"]])
     for (topic, monday, queue), own in sorted(counts.items()):
         print(json.dumps({"topic": topic, "week": monday, "queue": queue, "calls": own}))
 

@@ -11,7 +11,6 @@ folder, and are not made again.
 from __future__ import annotations
 
 import argparse
-import csv
 import gzip
 import html
 import io
@@ -31,6 +30,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pypdfium2
+from corpora import at_work, write_turns
 from docx import Document as WordDocument
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
@@ -70,22 +70,10 @@ Opener = Callable[[Any], Page]
 
 def make_turns(data: Path, path: Path, dialogues: int) -> None:
     """A CSV file of turns, with the time of each, of calls over eight weeks."""
-    with (
-        gzip.open(data / "sgd-dialogues" / "dev.jsonl.gz", "rt", encoding="utf-8") as lines,
-        path.open("w", encoding="utf-8", newline="") as file,
-    ):
-        rows = csv.writer(file)
-        rows.writerow(["call", "time", "speaker", "queue", "text"])
-        for number, line in enumerate(islice(lines, 0, 6 * dialogues, 6)):
-            call = json.loads(line)
-            # Calls from eight to six, from Monday to Friday.
-            day, hour = divmod(number, 10)
-            moment = BEGIN + timedelta(days=day + 2 * (day // 5), hours=hour)
-            for turn in call["turns"]:
-                speaker = {"USER": "customer", "SYSTEM": "agent"}[turn["speaker"]]
-                queue = call["services"][0].split("_")[0].lower()
-                rows.writerow([call["id"], moment, speaker, queue, turn["text"]])
-                moment += timedelta(seconds=2 + len(turn["text"]) // 12)
+    with gzip.open(data / "sgd-dialogues" / "dev.jsonl.gz", "rt", encoding="utf-8") as lines:
+        calls = map(json.loads, islice(lines, 0, 6 * dialogues, 6))
+        timed = ((call, at_work(BEGIN, number)) for number, call in enumerate(calls))
+        write_turns(path, timed, lambda text: timedelta(seconds=2 + len(text) // 12))
 
 
 def make_contracts(data: Path, folder: Path, count: int) -> None:
