@@ -70,7 +70,8 @@ def build_context(
     text: Annotated[Path | None, "Text to place sentences in: plain text or JSONL."],
     endpoint: Annotated[
         str | None,
-        option(metavar="URL", help="OpenAI-compatible endpoint, such as https://HOST/v1."),
+        "URL",
+        "OpenAI-compatible endpoint, such as https://HOST/v1.",
     ],
     model: Annotated[str | None, "Model to use at the endpoint."],
     limit: Annotated[int | None, COUNT, "Only the first N pairs."],
@@ -142,16 +143,13 @@ def _vector_cache(cache: Path | None, cache_limit: float) -> VectorCache:
 
 
 _cache = {
-    "cache": option(
-        type=FOLDER,
-        help="Folder to keep vectors in.  [default: in the user's cache folder]",
-    ),
+    "cache": option(FOLDER, "Folder to keep vectors in.  [default: in the user's cache folder]"),
     "cache_limit": option(
-        type=click.FloatRange(min=0, min_open=True),
+        click.FloatRange(min=0, min_open=True),
+        "GB",
+        "Maximum size of the cached vectors in GB (or set SLICE_OS_CACHE_LIMIT).",
         default=5,
         envvar="SLICE_OS_CACHE_LIMIT",
-        metavar="GB",
-        help="Maximum size of the cached vectors in GB (or set SLICE_OS_CACHE_LIMIT).",
     ),
 }
 Cache: TypeAlias = Annotated["VectorCache", Group(_vector_cache, _cache)]
@@ -222,7 +220,7 @@ def _command(harness: Harness) -> click.Command:
                 part.write_text(render_report(evaluation), encoding="utf-8")
         show(evaluation.to_json(), evaluation.table(wide=wide), as_json)
 
-    given = option(required=True, metavar="PATH", help=harness.data)
+    given = option("PATH", help=harness.data, required=True)
     options = Group(dict, harness.options)
     run.__annotations__ |= {"data": Annotated[Path, given], "own": Annotated[Any, options]}
     return command(name=harness.name, help=harness.description)(run)

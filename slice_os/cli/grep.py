@@ -149,29 +149,19 @@ _units = partial(option, type=click.IntRange(min=0), metavar="NUM")
 
 _options = group(
     _made,
-    with_hits=option("-l", "--files-with-matches", is_flag=True, help="Documents alone."),
+    with_hits=option("-l", "--files-with-matches", "Documents alone.", is_flag=True),
     without=option(
         "-L",
         "--files-without-match",
+        "All documents, from the one that most surely lacks what is looked for.",
         is_flag=True,
-        help="All documents, from the one that most surely lacks what is looked for.",
     ),
-    each=option("-c", "--count", is_flag=True, help="Number of hits of each document."),
-    most=option(
-        "-m",
-        "--max-count",
-        type=COUNT,
-        metavar="NUM",
-        help="Only the first NUM hits of each document.",
-    ),
+    each=option("-c", "--count", "Number of hits of each document.", is_flag=True),
+    most=option("-m", "--max-count", COUNT, "NUM", "Only the first NUM hits of each document."),
     after=_units(
-        "-A",
-        "--after",
-        help="Show NUM turns after each hit, or sentences where nobody takes turns.",
+        "-A", "--after", "Show NUM turns after each hit, or sentences where nobody takes turns."
     ),
-    before=_units("-B", "--before", help="Show NUM turns or sentences before each hit."),
-    context=_units(
-        "-C", "--context", help="Show NUM turns or sentences before and after each hit."
-    ),
+    before=_units("-B", "--before", "Show NUM turns or sentences before each hit."),
+    context=_units("-C", "--context", "Show NUM turns or sentences before and after each hit."),
 )
 GrepOptions: TypeAlias = Annotated[Grep, _options]

@@ -15,7 +15,7 @@ from slice_os.cli.options import (
     REPORT,
     OptionalStore,
 )
-from slice_os.cli.parameters import argument, command, option
+from slice_os.cli.parameters import argument, command
 from slice_os.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,18 +28,16 @@ def report(
     hits: Annotated[BinaryIO, argument(type=click.File("rb"), required=False, metavar="[HITS]")],
     recorded: Annotated[
         Path | None,
-        option(
-            "--from",
-            metavar="FILE",
-            help="Instead of HITS: a file of JSON lines with its run record, which tells the cut.",
-        ),
+        "--from",
+        "FILE",
+        "Instead of HITS: a file of JSON lines with its run record, which tells the cut.",
     ],
     output: Annotated[
         Path | None,
         output_file(
-            help="Write the report to this file, which ends in .html, or the hits in another "
+            "Write the report to this file, which ends in .html, or the hits in another "
             "format of `slice-os mine -o`; some need --store.  [default with --from: FILE ending "
-            "in .html]",
+            "in .html]"
         ),
     ],
     store: OptionalStore,

@@ -43,79 +43,74 @@ if TYPE_CHECKING:
 _FLAGS: dict[str, Option] = {
     "counter_phrases": option(
         "--not",
+        "PHRASE",
+        "Leave out hits that are closer to this phrase; repeatable.",
         multiple=True,
-        metavar="PHRASE",
-        help="Leave out hits that are closer to this phrase; repeatable.",
     ),
-    "threshold": option(
-        type=COSINE,
-        help="Lowest cosine of a hit, instead of a lowest probability.",
-    ),
+    "threshold": option(COSINE, "Lowest cosine of a hit, instead of a lowest probability."),
     "verify": option(
         "--verify/--no-verify",
+        "Have a verifier read each hit for its probability; by default if it knows the model.",
         default=None,
-        help="Have a verifier read each hit for its probability; by default if it knows the model.",
     ),
     "verifier": verifier_option,
     "min_probability": option(
-        type=PROBABILITY,
-        help="Lowest probability of a hit.  [default: 0.15, which leaves out the unlikely ones; "
+        PROBABILITY,
+        "Lowest probability of a hit.  [default: 0.15, which leaves out the unlikely ones; "
         "none with --threshold]",
     ),
     "order": option(
-        type=click.Choice(ORDERS),
-        help="Show all hits at the end in this order, instead of each one when it is found.",
+        click.Choice(ORDERS),
+        "Show all hits at the end in this order, instead of each one when it is found.",
     ),
     "where": where_option,
     "exhaustive": option(
         "--candidates",
+        "OpenSearch: score only passages that the index proposes; faster, but may miss some.",
         is_flag=True,
         callback=lambda _context, _option, candidates: not candidates,
-        help="OpenSearch: score only passages that the index proposes; faster, but may miss some.",
     ),
     "unit": option(
-        type=click.Choice(UNITS),
+        click.Choice(UNITS),
+        "Extent of a hit: the words that say the phrase, or their clause, sentence or turn.",
         default=SPAN,
-        help="Extent of a hit: the words that say the phrase, or their clause, sentence or turn.",
     ),
-    "collapse": option(is_flag=True, help="Merge hits with the same words, and count them."),
+    "collapse": option("Merge hits with the same words, and count them.", is_flag=True),
 }
 _SEARCH_FLAGS: dict[str, Option] = {
-    "top_k": option("-k", "--top-k", type=COUNT, default=10, help="Maximum number of hits."),
-    "offset": option(
-        type=click.IntRange(min=0), default=0, help="Hits to skip, for the next page."
-    ),
-    "threshold": option(type=COSINE, help="Lowest cosine of a hit."),
+    "top_k": option("-k", "--top-k", COUNT, "Maximum number of hits.", default=10),
+    "offset": option(click.IntRange(min=0), "Hits to skip, for the next page.", default=0),
+    "threshold": option(COSINE, "Lowest cosine of a hit."),
     "min_probability": option(
-        type=PROBABILITY,
-        help=f"Lowest probability of a hit, among the best {REFINED} by score, or --top-k if more.",
+        PROBABILITY,
+        f"Lowest probability of a hit, among the best {REFINED} by score, or --top-k if more.",
     ),
     "order": option(
-        type=click.Choice(ORDERS),
+        click.Choice(ORDERS),
+        f"Order of the best {REFINED} hits by score.",
         show_default="the likeliest first, or by score with --no-verify",
-        help=f"Order of the best {REFINED} hits by score.",
     ),
     "fusion": option(
-        type=click.Choice(FUSION_NAMES),
+        click.Choice(FUSION_NAMES),
+        "How the ranking combines cosine and BM25; server: OpenSearch's hybrid query.",
         default=DEFAULT_FUSION,
-        help="How the ranking combines cosine and BM25; server: OpenSearch's hybrid query.",
     ),
     "num_candidates": option(
-        type=click.IntRange(1, MAX_CANDIDATES),
+        click.IntRange(1, MAX_CANDIDATES),
+        "OpenSearch: passages to score, by vector and by BM25 each. Keep it for all pages.",
         default=NUM_CANDIDATES,
-        help="OpenSearch: passages to score, by vector and by BM25 each. Keep it for all pages.",
     ),
     "per_passage": option(
-        type=COUNT,
+        COUNT,
+        "Maximum hits in a passage; more than one needs --fusion convex or cosine.",
         default=1,
-        help="Maximum hits in a passage; more than one needs --fusion convex or cosine.",
     ),
 }
 
 
 output_file = partial(option, "-o", "--output", type=HitFile(), metavar="FILE")
 _file = output_file(
-    help="Write the hits to this file: .jsonl, .csv, .xlsx, .parquet, or a report in .html; for "
+    "Write the hits to this file: .jsonl, .csv, .xlsx, .parquet, or a report in .html; for "
     "other tools: .labelstudio.json, .jsonld, .qdpx, .prodigy.jsonl; or mark them in a copy of the "
     "file they are in: .pdf, .docx, or a folder (marked/) for several copies."
 )

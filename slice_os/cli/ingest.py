@@ -39,7 +39,7 @@ def ingest(
         "files have their real paths as names, and standard input is called stdin.",
     ],
     id_prefix: Annotated[
-        str, option(default="", show_default=False, help="Prefix for the id of every document.")
+        str, option("Prefix for the id of every document.", default="", show_default=False)
     ],
     prune: Annotated[bool, "Delete the documents of files that are gone from a folder."],
     checksum: Annotated[bool, "Detect changed files by content, not by size and time."],
@@ -48,11 +48,11 @@ def ingest(
     part: Annotated[
         str,
         option(
-            default="1/1",
-            metavar="NUMBER/TOTAL",
-            show_default=False,
-            help="Read only this part of the files, such as 3/16, so that several processes can "
+            "NUMBER/TOTAL",
+            "Read only this part of the files, such as 3/16, so that several processes can "
             "load one index at once.",
+            default="1/1",
+            show_default=False,
         ),
     ],
     max_pieces: Annotated[

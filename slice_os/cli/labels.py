@@ -106,9 +106,7 @@ def import_(
     ],
     store: Store,
     work: WorkFolder,
-    reader: Annotated[
-        str, option(default="", metavar="NAME", help="Reader of answers that have no name.")
-    ],
+    reader: Annotated[str, option("NAME", "Reader of answers that have no name.", default="")],
 ) -> int:
     """Add the answers of FILEs to the labels of a store.
 

@@ -77,9 +77,7 @@ def train(
     data: Annotated[
         Path,
         option(
-            metavar="DIRECTORY",
-            required=True,
-            help="Data folder; the recipe's file names are relative to it.",
+            "DIRECTORY", "Data folder; the recipe's file names are relative to it.", required=True
         ),
     ],
     out: Annotated[Path | None, "DIRECTORY", "Folder for the model and its logs."],

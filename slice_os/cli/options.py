@@ -112,8 +112,8 @@ ReportAsJson: TypeAlias = Annotated[
     "Report as JSON, or as a table; by default JSON unless the output is a terminal.",
 ]
 
-id_field = option(default="id", help="Tables and JSON: field of the document id.")
-text_field = option(default="text", help="Tables and JSON: field of the text.")
+id_field = option("Tables and JSON: field of the document id.", default="id")
+text_field = option("Tables and JSON: field of the text.", default="text")
 
 
 class _Format(click.Choice):  # type: ignore[type-arg]
@@ -144,9 +144,7 @@ FORMATS_HELP = "\n".join(
     ]
 )
 
-verifier_option = option(
-    metavar="NAME", help="Verifier to use, such as wording or cross-encoder:FOLDER."
-)
+verifier_option = option("NAME", "Verifier to use, such as wording or cross-encoder:FOLDER.")
 VerifierName: TypeAlias = Annotated[str | None, verifier_option]
 Threads: TypeAlias = Annotated[int | None, COUNT, "CPU threads; all cores by default."]
 
@@ -197,11 +195,11 @@ def _parse_filters(
 
 where_option = option(
     "--filter",
-    multiple=True,
-    metavar="CONDITION",
-    callback=_parse_filters,
-    help="Only passages with this metadata: FIELD=VALUE, or !=, <, <=, >, >= with a number or "
+    "CONDITION",
+    "Only passages with this metadata: FIELD=VALUE, or !=, <, <=, >, >= with a number or "
     "date, or 'FIELD in A,B'. Repeatable: all must hold, but = with one field offers alternatives.",
+    multiple=True,
+    callback=_parse_filters,
 )
 Conditions: TypeAlias = Annotated["tuple[Condition, ...]", where_option]
 ModelName: TypeAlias = Annotated[str | None, "Model folder or name of a bundled model."]
@@ -252,25 +250,17 @@ def _chosen_index(fields: tuple[str, ...], **options: Any) -> dict[str, Any]:
 
 _index = group(
     _chosen_index,
-    policy=option(
-        help="Index: spans to store vectors of: all, grid:SIZE[,SIZE...] or cover:COSINE."
-    ),
-    vectors=option(
-        type=click.Choice(["byte", "float"]), help="Index: number type of span vectors."
-    ),
+    policy=option("Index: spans to store vectors of: all, grid:SIZE[,SIZE...] or cover:COSINE."),
+    vectors=option(click.Choice(["byte", "float"]), "Index: number type of span vectors."),
     truncate_dim=option(
-        type=COUNT,
-        help="Index: length of span vectors; by default a quarter of the model's.",
+        COUNT, "Index: length of span vectors; by default a quarter of the model's."
     ),
-    analyzer=option(help="Index: name of a text analyzer in OpenSearch."),
+    analyzer=option("Index: name of a text analyzer in OpenSearch."),
     fields=option(
-        "--field",
-        multiple=True,
-        metavar="NAME=TYPE",
-        help="Index: type of a metadata field; repeatable.",
+        "--field", "NAME=TYPE", "Index: type of a metadata field; repeatable.", multiple=True
     ),
-    shards=option(type=COUNT, help="Index: primary shards."),
-    replicas=option(type=click.IntRange(min=0), help="Index: copies of each shard."),
+    shards=option(COUNT, "Index: primary shards."),
+    replicas=option(click.IntRange(min=0), "Index: copies of each shard."),
 )
 IndexChoices: TypeAlias = Annotated[dict[str, Any], _index]
 
@@ -284,10 +274,10 @@ WorkFolder: TypeAlias = Annotated[
 Reader: TypeAlias = Annotated[
     str,
     option(
-        metavar="NAME",
+        "NAME",
+        "Who answers; '' for nobody in particular.",
         default=lambda: os.environ.get("USER", ""),
         show_default="$USER",
-        help="Who answers; '' for nobody in particular.",
     ),
 ]
 TopicFiles: TypeAlias = Annotated[

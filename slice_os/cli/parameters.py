@@ -72,8 +72,16 @@ class Group:
     options: Mapping[str, Option | Parameter]
 
 
-def option(*flags: str, **attributes: Any) -> Option:
-    """An option with flags and attributes as of `click.option`."""
+def option(*told: Any, **attributes: Any) -> Option:
+    """An option with attributes as of `click.option`, which the words of an annotation tell, too.
+
+    Its flags are texts that begin with a hyphen. Its metavar is a word in capitals, its help
+    another text, its type one of click or a `Bound`.
+    """
+    flags = tuple(one for one in told if isinstance(one, str) and one.startswith("-"))
+    for one in told:
+        if one not in flags:
+            attributes = _attribute(one) | attributes
     return Option(flags, attributes)
 
 
@@ -90,11 +98,10 @@ def argument(**attributes: Any) -> Argument:
 class Command(click.Command):
     """A command with what the parameters of its function are annotated with.
 
-    An option's flags are texts that begin with a hyphen; by default the name of the parameter. Its
-    metavar is a word in capitals, its help another text, its type one of click or a `Bound`, and
-    its default that of the parameter; it is required if it has none, and is of a type that cannot
-    be None. `option` gives more. A dataclass as the type of a parameter is made of
-    the options that its fields are annotated with.
+    These are the words that `option` takes, or an `option` with more. Its flag is by default the
+    name of the parameter, and its default that of the parameter; it is required if it has none, and
+    is of a type that cannot be None. A dataclass as the type of a parameter is made of the options
+    that its fields are annotated with.
     """
 
     def __init__(self, name: str | None, *, callback: Any, params: Any = (), **given: Any) -> None:
@@ -142,13 +149,9 @@ def _parameter(name: str, hint: Any, default: Any) -> click.Parameter:
     kind, parts = hint.__origin__, hint.__metadata__
     if isinstance(parts[0], (Option, Argument)):
         return parts[0].named(name, kind)
-    flags = tuple(one for one in parts if isinstance(one, str) and one.startswith("-"))
     none = default is Parameter.empty
     usual = {"required": kind in (str, int, float, Path)} if none else {"default": default}
-    for one in parts:
-        if one not in flags:
-            usual |= _attribute(one)
-    return Option(flags, usual).named(name, kind)
+    return option(*parts, **usual).named(name, kind)
 
 
 def _attribute(told: Any) -> dict[str, Any]:

@@ -32,47 +32,39 @@ _reading = group(
     text_field=text_field,
     metadata_fields=option(
         "--metadata",
+        "FIELD",
+        "Tables and JSON: metadata field to keep; repeatable. By default all plain values.",
         multiple=True,
-        metavar="FIELD",
-        help="Tables and JSON: metadata field to keep; repeatable. By default all plain values.",
     ),
-    group_by=option(
-        metavar="FIELD",
-        help="Tables and JSON: field whose value the turns of one document share.",
-    ),
-    speaker_field=option(metavar="FIELD", help="With --group-by: field of the speaker."),
+    group_by=option("FIELD", "Tables and JSON: field whose value the turns of one document share."),
+    speaker_field=option("FIELD", "With --group-by: field of the speaker."),
     time_field=option(
-        metavar="FIELD",
-        help="With --group-by: field of a turn's start: seconds, HH:MM:SS, or date and time. The "
+        "FIELD",
+        "With --group-by: field of a turn's start: seconds, HH:MM:SS, or date and time. The "
         "first date is that of the document.",
     ),
     date_field=option(
-        metavar="FIELD",
-        help="Tables and JSON: field of the document's date; it becomes the metadata field date.",
+        "FIELD",
+        "Tables and JSON: field of the document's date; it becomes the metadata field date.",
     ),
     date_format=option(
-        metavar="FORMAT",
-        help="Order of dates such as 03/04/2026: dmy or mdy; excel for its numbers; or a pattern "
+        "FORMAT",
+        "Order of dates such as 03/04/2026: dmy or mdy; excel for its numbers; or a pattern "
         "such as '%d.%m.%Y %H:%M'. By default dates that could be two are refused, unless others "
         "of their column settle the order.",
     ),
     order_by=option(
-        metavar="FIELD",
-        help="With --group-by: field to order turns by; by default the order of the file.",
+        "FIELD", "With --group-by: field to order turns by; by default the order of the file."
     ),
-    encoding=option(
-        metavar="NAME",
-        help="Encoding of text files, such as cp1252; detected by default.",
-    ),
+    encoding=option("NAME", "Encoding of text files, such as cp1252; detected by default."),
     delimiter=option(
-        metavar="CHARACTER",
-        help="CSV: character between cells; by default detected in the header row.",
+        "CHARACTER", "CSV: character between cells; by default detected in the header row."
     ),
     language=option(
-        metavar="CODE",
-        help="Language of the texts, such as de, whose rules split sentences.  [default: English, "
+        "CODE",
+        "Language of the texts, such as de, whose rules split sentences.  [default: English, "
         "unless the words of a text show another one]",
     ),
-    page_edges=option(is_flag=True, help="Read headers, footers and layouts, too."),
+    page_edges=option("Read headers, footers and layouts, too.", is_flag=True),
 )
 Reading: TypeAlias = Annotated["ReadOptions", _reading]

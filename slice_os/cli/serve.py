@@ -42,18 +42,14 @@ def serve(
     ],
     reached_at: Annotated[
         str | None,
-        option(
-            metavar="URL",
-            help="The address that people use, if it is another one: of a reverse proxy, or of "
-            "the port that a container publishes.",
-        ),
+        "URL",
+        "The address that people use, if it is another one: of a reverse proxy, or of "
+        "the port that a container publishes.",
     ],
     verifier: Annotated[
         str | None,
-        option(
-            metavar="NAME",
-            help="Verifier for requests and topics that name none, such as slice-verify.",
-        ),
+        "NAME",
+        "Verifier for requests and topics that name none, such as slice-verify.",
     ],
     model: ModelName,
     opens: Annotated[bool, "--open", "Open the page in a browser."],
@@ -132,10 +128,10 @@ def mcp(
         tuple[str, ...],
         option(
             "--store",
-            envvar="SLICE_OS_STORE",
-            metavar="STORE",
-            help="Folder, or http(s)://[user@]host[:port]/index in OpenSearch; repeatable (or set "
+            "STORE",
+            "Folder, or http(s)://[user@]host[:port]/index in OpenSearch; repeatable (or set "
             "SLICE_OS_STORE).",
+            envvar="SLICE_OS_STORE",
         ),
     ],
     named: NamedStores,
