@@ -1,46 +1,54 @@
-"""The hits of topics in stores, kept until a store or a topic changes."""
+"""What is known of stores, kept until a store, or a topic, changes."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sized
 from threading import Lock
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 from slice_os.corpus import Corpus
-from slice_os.hits.hit import Hit
 
+T = TypeVar("T", bound=Sized)
 Key: TypeAlias = tuple[Hashable, ...]
 
-MOST_KEPT = 100_000
-MOST_TOPICS = 1_000
+MOST_ITEMS = 100_000
+MOST_VALUES = 1_000
 
 
-class KnownHits:
-    """Hits of topics in the last state of each that was asked for.
+class Known(Generic[T]):
+    """Values, such as the hits of a topic, in the last state of each that was asked for.
 
-    Of more than 100,000 hits, or 1,000 topics, those kept longest ago go; the last topic stays.
+    Of more than 100,000 items, or 1,000 values, those kept longest ago go; the last value stays.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._kept: dict[Key, tuple[Key, Sequence[Hit]]] = {}
+        self._kept: dict[Key, tuple[Key, T]] = {}
 
-    def get(self, topic: Key, state: Key) -> Sequence[Hit] | None:
-        """The hits of a topic; None if none are kept of this state."""
-        known, hits = self._kept.get(topic, ((), ()))
-        return hits if known == state else None
+    def get(self, key: Key, state: Key) -> T | None:
+        """A value; None if none is kept of this state."""
+        kept = self._kept.get(key)
+        return kept[1] if kept and kept[0] == state else None
 
-    def keep(self, topic: Key, state: Key, hits: Sequence[Hit]) -> None:
-        """Keep hits for the next time."""
+    def keep(self, key: Key, state: Key, value: T) -> T:
+        """Keep a value for the next time."""
         with self._lock:
-            self._kept.pop(topic, None)
-            self._kept[topic] = state, hits
-            while len(self._kept) > MOST_TOPICS or (len(self._kept) > 1 and self._hits > MOST_KEPT):
+            self._kept.pop(key, None)
+            self._kept[key] = state, value
+            while len(self._kept) > MOST_VALUES or (
+                len(self._kept) > 1 and self._items > MOST_ITEMS
+            ):
                 del self._kept[next(iter(self._kept))]
+        return value
+
+    def of(self, key: Key, state: Key, make: Callable[[], T]) -> T:
+        """The value of this state, made if none is kept."""
+        kept = self.get(key, state)
+        return self.keep(key, state, make()) if kept is None else kept
 
     @property
-    def _hits(self) -> int:
-        return sum(len(hits) for _, hits in self._kept.values())
+    def _items(self) -> int:
+        return sum(len(value) for _, value in self._kept.values())
 
 
 def store_state(corpus: Corpus) -> Key:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from threading import Lock
@@ -14,10 +14,11 @@ from slice_os.corpus import Corpus
 from slice_os.encoder.model_folder import ModelCard, made_by
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import SliceError
+from slice_os.hits.hit import Hit
 from slice_os.service.asgi.keys import read_keys
 from slice_os.service.asgi.problems import Problem
 from slice_os.service.asgi.work import WorkPool
-from slice_os.service.known_hits import Key, KnownHits
+from slice_os.service.known import Known
 from slice_os.service.settings import ServiceSettings
 from slice_os.stores.current import Current
 from slice_os.stores.registry import open_store
@@ -143,9 +144,9 @@ class Services:
         self.work = Work.of(None, settings.work)
         self.topics = TopicsFolder(self.work.topics)
         self.labels = LabelJournal(self.work.labels_file)
-        self.counted = KnownHits()
-        self.documents_by: dict[Key, tuple[list[Hashable], dict[str, int]]] = {}
-        self.overviews: dict[str, tuple[Key, dict[str, Any]]] = {}
+        self.counted: Known[Sequence[Hit]] = Known()
+        self.documents_by: Known[dict[str, int]] = Known()
+        self.overviews: Known[dict[str, Any]] = Known()
         self.keys = None if settings.keys is None else read_keys(settings.keys)
 
     def current_labels(self, reader: str = "") -> list[Label]:

@@ -17,7 +17,7 @@ from slice_os.hits.hit import Hit
 from slice_os.query.filters import fold_case
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
-from slice_os.service.known_hits import store_state
+from slice_os.service.known import store_state
 from slice_os.service.resources.bodies import attachment, pooled
 from slice_os.service.resources.mining import JsonLines, json_lines
 from slice_os.service.resources.topics import TopicName
@@ -277,11 +277,8 @@ def _everywhere(services: Services, corpus: Corpus, by: str, date_field: str) ->
     """As `documents_by`, from what is kept as long as the store has not changed."""
     location, *state = store_state(corpus)
     key = location, by, date_field if by in PERIODS else ""
-    known, found = services.documents_by.get(key, ([], {}))
-    if known != state:
-        found = documents_by(corpus, by, date_field)
-        services.documents_by[key] = state, found
-    return found
+    made = partial(documents_by, corpus, by, date_field)
+    return services.documents_by.of(key, (*state,), made)
 
 
 def _hits(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -11,7 +12,7 @@ from pydantic import BaseModel
 from slice_os.corpus import Corpus
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
-from slice_os.service.known_hits import store_state
+from slice_os.service.known import store_state
 from slice_os.service.resources.bodies import pooled
 from slice_os.service.resources.counts import DateField
 from slice_os.service.services import Shared
@@ -59,11 +60,7 @@ def overview(services: Shared, name: str, date_field: DateField = "date") -> dic
     """A store at a glance; it is looked at again only after it has changed."""
     corpus = services.stores.get(name)
     state = (*store_state(corpus), date_field)
-    known, answer = services.overviews.get(name, ((), {}))
-    if known != state:
-        answer = _overview(corpus, date_field)
-        services.overviews[name] = state, answer
-    return answer
+    return services.overviews.of((name,), state, partial(_overview, corpus, date_field))
 
 
 def _overview(corpus: Corpus, date_field: str) -> dict[str, Any]:
