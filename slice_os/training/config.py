@@ -19,14 +19,13 @@ from slice_os.records import (
     NotNegative,
     Positive,
     at_least,
+    one_of,
     read_record,
     record,
 )
 from slice_os.training.examples.formats import FORMATS
 from slice_os.training.objectives import OBJECTIVES, Objective
 
-PRECISIONS = ("fp32", "bf16", "fp16")
-PARTS = ("all", "train", "dev")
 BASE = "base"
 _FOLDS = 12
 
@@ -47,24 +46,20 @@ class DataConfig:
         license, source: of the data, for the model card.
     """
 
-    format: str
+    format: Annotated[str, one_of(tuple(FORMATS))]
     files: tuple[str, ...]
     place_in: str = ""
     split: str = ""
     max_words: Annotated[int, at_least(4)] = 60
-    part: str = "all"
+    part: Annotated[str, one_of(("all", "train", "dev"))] = "all"
     license: str = "unknown"
     source: str = ""
 
     def __post_init__(self) -> None:
-        if self.format not in FORMATS:
-            raise InputError(f"format is {self.format!r}; there are {', '.join(FORMATS)}")
         if not self.files:
             raise InputError("files is empty; name at least one")
         if self.split and not FORMATS[self.format].splits:
             raise InputError(f"split is {self.split!r}; format {self.format!r} has no splits")
-        if self.part not in PARTS:
-            raise InputError(f"part is {self.part!r}; give {', '.join(PARTS)}")
 
     def holds(self, key: str) -> bool:
         """Whether a record of that key is in this part."""
@@ -236,14 +231,12 @@ class TrainingConfig:
     second_teacher: SecondTeacherConfig | None = None
     dev: DevConfig = field(default_factory=DevConfig)
     seed: int = 0
-    precision: str = "fp32"
+    precision: Annotated[str, one_of(("fp32", "bf16", "fp16"))] = "fp32"
     max_pieces: Annotated[int, at_least(8)] = 160
     max_length: Annotated[int, at_least(16)] = 256
     hashes: str = ""
 
     def __post_init__(self) -> None:
-        if self.precision not in PRECISIONS:
-            raise InputError(f"precision is {self.precision!r}; give {', '.join(PRECISIONS)}")
         if not self.stages:
             raise InputError("stages is empty; give at least one")
         _check_names(self)

@@ -127,7 +127,7 @@ def _trained(network: Any, stage: Stage) -> Iterator[tuple[str, Any]]:
 
 
 class Resumable(Protocol):
-    """What a checkpoint holds: named parameters, and their optimizer."""
+    """The content of a checkpoint: named parameters, and their optimizer."""
 
     trained: list[tuple[str, Any]]
     optimizer: Any

@@ -37,7 +37,7 @@ def edited(recipe, old: str, new: str) -> Path:
         ('data = ["triples"]', 'data = ["texts"]', "slice takes Triple records, and 'texts'"),
         ('data = ["triples"]', 'data = ["none"]', "no data set 'none'; there are texts, triples"),
         ('place_in = "texts"', 'place_in = "no"', "data.sts: no data set 'no'"),
-        ('format = "sts-csv"', 'format = "csv"', "data.sts: format is 'csv'; there are"),
+        ('format = "sts-csv"', 'format = "csv"', "data.sts: format is 'csv'; give"),
         ("every = 4", "every = 0", "dev: every is 0"),
         (
             "steps = 6",
