@@ -28,7 +28,7 @@ from recipes.verifier_parts.readings import Teacher, write_readings
 from recipes.verifier_parts.vector_network import VectorNetwork
 from recipes.verifier_parts.vector_training import Group, goal, groups_of, outputs_of
 from slice_os import SpanEncoder
-from slice_os.hits.hit import UnreadHit
+from slice_os.hits.hit import HitWithVectors
 from slice_os.verifier.bundled import NETWORK, WEIGHTS
 from slice_os.verifier.cross_encoder import CrossEncoderVerifier
 
@@ -53,7 +53,7 @@ def main() -> None:
         teacher = Teacher(encoder, CrossEncoderVerifier(NETWORK))
         for kind in missing:
             found = natural_hits(kind, chosen.data, encoder)
-            hits = [(hit, right) for hit, right in found if isinstance(hit, UnreadHit)]
+            hits = [(hit, right) for hit, right in found if isinstance(hit, HitWithVectors)]
             made = teacher.readings([hit for hit, _ in hits], [right for _, right in hits])
             write_readings(made, chosen.readings / f"natural-{kind}.npz")
             print(f"{kind}: {len(hits)} hits", flush=True)

@@ -110,7 +110,7 @@ def _scale_queries(tensor: Any, width: int, factor: float) -> None:
 
 
 def _mask_and_ones(graph: Any) -> list[Any]:
-    """What is added to products of padding, ``(batch, 1, 1, length)``, and ``(length, 1)`` ones."""
+    """Addends to products of padding, ``(batch, 1, 1, length)``, and ``(length, 1)`` ones."""
     from onnx import numpy_helper
     from onnx.helper import make_node
 

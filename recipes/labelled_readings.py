@@ -25,7 +25,7 @@ from recipes.verifier_parts.read_hits import HITS, LABELLED, searched_texts, tex
 from recipes.verifier_parts.readings import Teacher, write_readings
 from slice_os import SpanEncoder
 from slice_os.datasets.decontamination import read_hashes, sentence_hash
-from slice_os.hits.hit import Context, Hit, UnreadHit
+from slice_os.hits.hit import Context, Hit, HitWithVectors
 from slice_os.text.documents import own_extent
 from slice_os.text.passage_layout import Reading, passage_sentences
 from slice_os.text.words import touched_words
@@ -83,7 +83,7 @@ def labelled(path: Path, data: Path) -> Iterator[Row]:
             yield phrase, texts[row.text("text")], row.values["start"], row.values["end"], right
 
 
-def in_texts(encoder: SpanEncoder, rows: Iterable[Row]) -> Iterator[UnreadHit]:
+def in_texts(encoder: SpanEncoder, rows: Iterable[Row]) -> Iterator[HitWithVectors]:
     """Rows as hits, with the vectors of the words around them."""
     calibration = encoder.calibration
     if calibration is None:
@@ -109,7 +109,7 @@ def in_texts(encoder: SpanEncoder, rows: Iterable[Row]) -> Iterator[UnreadHit]:
             sentence=own_extent(passage_sentences(text, 0), start, end),
         )
         more = {"vectors": vectors, "words": aligned.words, "first": first, "last": last}
-        yield UnreadHit.of(hit, **more, reading=Reading(text))
+        yield HitWithVectors.of(hit, **more, reading=Reading(text))
 
 
 if __name__ == "__main__":

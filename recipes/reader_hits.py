@@ -29,7 +29,7 @@ from recipes.verifier_parts.readings import Teacher, write_readings
 from recipes.verifier_parts.written import WRITTEN
 from slice_os import Corpus, Document, Hit, SpanEncoder
 from slice_os.datasets.decontamination import read_hashes, sentence_hash
-from slice_os.hits.hit import UnreadHit
+from slice_os.hits.hit import HitWithVectors
 from slice_os.query.options import SearchOptions
 from slice_os.search.run import make_query, search
 from slice_os.text.sentences import sentence_ends
@@ -120,7 +120,7 @@ def phrases(
 
 def found(
     encoder: SpanEncoder, texts: Sequence[str], wanted: Sequence[str], rng: Random
-) -> Iterator[UnreadHit]:
+) -> Iterator[HitWithVectors]:
     """Hits of each phrase, the first ones and some of the others."""
     with TemporaryDirectory() as folder, Corpus(Path(folder) / "s", encoder) as corpus:
         corpus.add(Document(str(number), text) for number, text in enumerate(texts))
@@ -129,7 +129,7 @@ def found(
             hits: list[Hit] = list(search(corpus.store, query, SearchOptions(top_k=DEEPEST)))
             rest = hits[FIRST:]
             some = hits[:FIRST] + rng.sample(rest, min(len(rest), BY_CHANCE))
-            yield from (hit for hit in some if isinstance(hit, UnreadHit))
+            yield from (hit for hit in some if isinstance(hit, HitWithVectors))
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ def _cpu() -> Check:
 
 
 def _integers(features: Sequence[str]) -> Check:
-    """What multiplies the bytes of an int8 model; the results are the same everywhere."""
+    """Instructions for the bytes of an int8 model; the results are the same everywhere."""
     if saturates():
         used = "AVX2" if "avx2" in features else "no special instructions"
         finding = f"{used}, in 32 bits; with VNNI or AMX, int8 models are twice as fast"

@@ -40,7 +40,7 @@ _MOST_BITS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What a value must be, in a test and in words; in a list, each value must be it.
+    """A demand on a value, as a test and in words; in a list, on each value.
 
     A command line shows the least and the most of numbers, and the choices of texts.
     """
@@ -117,7 +117,7 @@ def _fields(*kinds: Any) -> tuple[dict[str, Any], list[str]]:
 
 
 def known(kind: type, table: Mapping[str, Any]) -> dict[str, Any]:
-    """What a table has for the fields of a dataclass, without other keys."""
+    """The part of a table that is for the fields of a dataclass."""
     return {name: table[name] for name in _fields(kind)[0] if name in table}
 
 

@@ -19,7 +19,7 @@ R = TypeVar("R")
 _held = Lock()
 
 CHECKPOINT: ContextVar[Callable[[], None]] = ContextVar("slice_os_checkpoint", default=lambda: None)
-"""What long work calls between its steps; what it raises ends the work."""
+"""A function that long work calls between its steps; an error of it ends the work."""
 
 
 def checkpoint() -> None:

@@ -18,7 +18,7 @@ from slice_os.hits.bands import UNSURE_FROM
 from slice_os.hits.hit import Context, Hit
 from slice_os.query.filters import parse_where
 from slice_os.topics import Learned, Topic, TopicTagger, mine_topics, read_topic, scan_topics
-from slice_os.topics.assignment import Rule, admits, assign
+from slice_os.topics.assignment import Aim, admits, assign
 from slice_os.topics.changes import difference
 from slice_os.topics.checks import lint, run_examples
 from slice_os.topics.files import read_topics, with_learned, write_learned
@@ -173,8 +173,8 @@ class TestAssignment:
             Topic("p", ("p1", "p2"), counter_phrases=("n1", "q1")),
             Topic("q", ("q1",), counter_phrases=("n2",)),
         ]
-        rules = [Rule(topic, Requirement(cosine=least)) for topic in topics]
-        found = list(assign(hits, rules, cosines, exclusive))
+        aims = [Aim(topic, Requirement(cosine=least)) for topic in topics]
+        found = list(assign(hits, aims, cosines, exclusive))
         for topic in topics:
             own = [hit for hit in found if hit.topic == topic.name]
             for number, hit in enumerate(own):
@@ -198,13 +198,13 @@ class TestAssignment:
 
     def test_exclusive_words_count_for_one_topic(self) -> None:
         hits = [made_hit("p1", 0, 5, 0.8), made_hit("q1", 1, 5, 0.9), made_hit("q1", 8, 9, 0.7)]
-        rules = [Rule(Topic(name, (f"{name}1",)), Requirement()) for name in ("p", "q")]
+        aims = [Aim(Topic(name, (f"{name}1",)), Requirement()) for name in ("p", "q")]
 
         def none(hit: Hit, phrases: Sequence[str]) -> FloatArray:
             raise AssertionError
 
-        assert [hit.topic for hit in assign(hits, rules, none)] == ["p", "q", "q"]
-        assert [hit.topic for hit in assign(hits, rules, none, exclusive=True)] == ["q", "q"]
+        assert [hit.topic for hit in assign(hits, aims, none)] == ["p", "q", "q"]
+        assert [hit.topic for hit in assign(hits, aims, none, exclusive=True)] == ["q", "q"]
 
     @pytest.mark.parametrize(
         ("where", "expected"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from slice_os.arrays import FloatArray, IntArray
-from slice_os.hits.hit import UnreadHit
+from slice_os.hits.hit import HitWithVectors
 from slice_os.spans.passages import word_vectors
 from slice_os.verifier.bundled import log_odds
 
@@ -37,7 +37,7 @@ class Near:
     prior: float
 
 
-def near(hit: UnreadHit) -> Near:
+def near(hit: HitWithVectors) -> Near:
     """What is read of a hit."""
     opens = max(0, hit.first - AROUND)
     words = hit.words[opens : hit.last + AROUND]

@@ -12,7 +12,7 @@ import orjson
 
 from slice_os import SpanEncoder
 from slice_os.arrays import FloatArray, Int8Array, IntArray
-from slice_os.hits.hit import UnreadHit
+from slice_os.hits.hit import HitWithVectors
 from slice_os.spans.passages import quantise, word_vectors
 from slice_os.verifier.bundled import log_odds
 from slice_os.verifier.claims import Claim, claim_of
@@ -71,7 +71,9 @@ class Teacher:
         self._network = network
         self._wording = WordingVerifier(encoder)
 
-    def readings(self, hits: Sequence[UnreadHit], right: Sequence[int] | None = None) -> Readings:
+    def readings(
+        self, hits: Sequence[HitWithVectors], right: Sequence[int] | None = None
+    ) -> Readings:
         """Readings of hits, each taught."""
         claims = list(map(claim_of, hits))
         phrases = dict.fromkeys(hit.phrase for hit in hits)

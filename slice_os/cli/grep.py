@@ -37,7 +37,7 @@ class _FailedError(click.ClickException):
 
 @dataclass(frozen=True)
 class Grep:
-    """What of the hits is shown, and how many of each document there were.
+    """The part of the hits that is shown, and the number of hits of each document.
 
     Attributes:
         listing: ``with``, ``without`` or ``counts`` of documents in place of hits.

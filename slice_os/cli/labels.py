@@ -81,7 +81,7 @@ def settle(labels_file: LabelsFile, reader: Reader, as_json: RowsAsJson) -> int:
 
 
 def _question(hit: ReadHit, reader: str) -> Question:
-    """Who is right; the answer is about the words of each of them."""
+    """Ask who is right; the answer is about the words of each of them."""
     answers = [answer.label for answer in hit.answers]
     first = answers[0]
     said = (f"{one.reader}: {'right' if one.right else 'wrong'}" for one in answers)
@@ -143,5 +143,5 @@ def import_(
 
 
 def _about(label: Label) -> tuple[object, ...]:
-    """Who answers, and about which words; the last answer holds."""
+    """The key of who answers, and about which words; the last answer holds."""
     return label.reader, label.settled, label.key

@@ -23,7 +23,7 @@ KEYS = "y: right  n: wrong  s: skip  u: undo  q: quit"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person is shown, and the labels that the answer gives."""
+    """A question to a person, and the labels that the answer gives."""
 
     shown: str
     labels: tuple[Label, ...]

@@ -59,7 +59,7 @@ class TopicRun:
     ]
 
     def recorded(self) -> dict[str, bool | None]:
-        """What the record of a run says of it; None for what was not given."""
+        """The record of a run, by option; None for what was not given."""
         return {"exclusive": self.exclusive or None, "new": self.only_new or None}
 
     def check(self, corpus: Corpus) -> None:

@@ -220,7 +220,7 @@ def learn(
 
 
 def _changed(corpus: Corpus, old: Topic, new: Topic, labels: Sequence[Label]) -> Iterator[str]:
-    """What a topic learned, as a difference: its cut, and its hits in a store."""
+    """Show what a topic learned, as a difference: its cut, and its hits in a store."""
     from slice_os.topics.changes import Changes, difference
     from slice_os.topics.run import usual_requirement
 

@@ -137,7 +137,7 @@ class MinedLines(Generic[T]):
         self._summary: dict[str, Any] | None = None
 
     def rows(self, piece: bytes) -> Iterator[T]:
-        """What is on lines that end in a piece of the answer; raises the error that it reports."""
+        """The rows on lines that end in a piece of the answer; raises the error that it reports."""
         *lines, self._rest = (self._rest + piece).split(b"\n")
         for line in lines:
             for kind, content in orjson.loads(line).items():

@@ -315,7 +315,7 @@ class AsyncClient:
         where: Mapping[str, Any] | None = None,
         limit: int | None = None,
     ) -> list[DocumentHits]:
-        """What every document has, may have and lacks of some topics, one topic after the other.
+        """The findings of every document for some topics, one topic after the other.
 
         None as a limit is for all documents.
         """
@@ -325,7 +325,7 @@ class AsyncClient:
     async def estimate(
         self, name: str, *, store: str | None = None, size: int = 140, seed: int = 0
     ) -> records.Estimating:
-        """What a topic finds and misses, from a sample of all passages.
+        """Estimate what a topic finds and misses, from a sample of all passages.
 
         Label what waits, with ``add_labels``, and ask again: once nothing waits, there are
         figures. The same store, topic, size and seed have the same sample.
@@ -343,7 +343,7 @@ class AsyncClient:
         return self._listed("labels", answers.label, topic=topic, reader=reader, after=0)
 
     async def agreement(self, topic: str | None = None) -> list[Mapping[str, Any]]:
-        """How far readers agree on the hits of a topic, or of each.
+        """The agreement of readers on the hits of a topic, or of each.
 
         These are the fields of a `slice_os.topics.agreement.Agreement`.
         """

@@ -24,7 +24,7 @@ def band_of(probability: float) -> Band:
 
 
 def finding_of(hits: int, probability: float | None) -> Finding:
-    """What is found of a text by its hits that count, and by the probability of the nearest one.
+    """The finding for a text, by its hits that count, and by the probability of the nearest one.
 
     It has what is looked for if a hit counts and is probable, and lacks it if no hit counts and
     what comes nearest is unlikely; without a probability, whether a hit counts decides.

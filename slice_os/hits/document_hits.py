@@ -88,7 +88,7 @@ def ranked(cells: Iterable[DocumentHits]) -> list[DocumentHits]:
 
 
 def findings(cells: Iterable[DocumentHits]) -> dict[str | None, dict[Finding, int]]:
-    """How many documents lack, may have and have each topic."""
+    """Count the documents that lack, may have and have each topic."""
     counts: dict[str | None, Counter[str | None]] = {}
     for cell in cells:
         counts.setdefault(cell.topic, Counter())[cell.finding] += 1

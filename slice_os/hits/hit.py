@@ -100,7 +100,7 @@ class Hit:
 
     @property
     def band(self) -> Band | None:
-        """What to make of the probability, in a word; None if there is none."""
+        """The probability in a word; None if there is none."""
         return None if self.probability is None else band_of(self.probability)
 
     @property
@@ -209,7 +209,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnreadHit(Hit):
+class HitWithVectors(Hit):
     """A hit on its way to a verifier or a topic, with the stored vectors of its passage.
 
     Attributes:
@@ -230,7 +230,7 @@ class UnreadHit(Hit):
     language: str = ENGLISH
 
     @classmethod
-    def of(cls, hit: Hit, **more: Any) -> UnreadHit:
+    def of(cls, hit: Hit, **more: Any) -> HitWithVectors:
         """A hit with the other fields."""
         return cls(**_values(hit), **more)
 
@@ -242,7 +242,7 @@ class UnreadHit(Hit):
 
 def without_vectors(hit: Hit, **told: Any) -> Hit:
     """The hit as callers get it, with fields as a verifier told them."""
-    return Hit(**(_values(hit) | told)) if told or isinstance(hit, UnreadHit) else hit
+    return Hit(**(_values(hit) | told)) if told or isinstance(hit, HitWithVectors) else hit
 
 
 def _values(hit: Hit) -> dict[str, Any]:

@@ -174,7 +174,7 @@ def _characters(body: Any) -> Iterator[tuple[str, Any, int]]:
 
 
 def _place(mark: Mark, text: str, body: str) -> Extent | None:
-    """Where the words of a mark are among the characters; None if they are not there.
+    """The place of a mark's words among the characters; None if they are not there.
 
     Of several such places it is the one with the most of the same words around it.
     """

@@ -91,7 +91,7 @@ def view_page(
 
 
 def _extent(number: int, own: str, text: str, segments: Callable[[], Iterable[Segment]]) -> Extent:
-    """Where a page's text lies in the document; all pages are read, to tell identical ones apart.
+    """The place of a page's text in the document; all pages are read, to tell identical ones apart.
 
     Raises an `InputError` if it is not there.
     """

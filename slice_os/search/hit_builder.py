@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from slice_os.hits.hit import Context, Hit, UnreadHit, overlap
+from slice_os.hits.hit import Context, Hit, HitWithVectors, overlap
 from slice_os.query.options import SPAN
 from slice_os.query.query import Query, nearer_counter
 from slice_os.spans.choice import Borders, PassageScorer, span_offsets
@@ -96,7 +96,7 @@ class HitBuilder:
         )
         if not self._query.word_vectors:
             return hit
-        return UnreadHit.of(
+        return HitWithVectors.of(
             hit,
             vectors=passage.vectors,
             words=passage.words,
@@ -113,7 +113,7 @@ class HitBuilder:
 
     @cached_property
     def _layout(self) -> PassageLayout:
-        """What the passage knows of its words; sentences are found if it does not know them."""
+        """The stored layout of the passage; sentences are split here if it has none."""
         layout = layout_of(self._passage.encoded.metadata, self._context.start)
         if layout.sentences:
             return layout

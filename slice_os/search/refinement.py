@@ -12,7 +12,7 @@ from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.hits.bands import UNSURE_FROM, reaches
 from slice_os.hits.collapse import collapse
-from slice_os.hits.hit import Hit, Hits, UnreadHit, without_vectors
+from slice_os.hits.hit import Hit, Hits, HitWithVectors, without_vectors
 from slice_os.query.filters import parse_where
 from slice_os.query.options import (
     BY_PROBABILITY,
@@ -227,7 +227,7 @@ def _begun(
 
 def _reads(verifier: Verifier, hit: Hit) -> bool:
     """Whether a verifier reads the language of a hit."""
-    language = hit.language if isinstance(hit, UnreadHit) else ENGLISH
+    language = hit.language if isinstance(hit, HitWithVectors) else ENGLISH
     return getattr(verifier, "language", None) in (None, language)
 
 

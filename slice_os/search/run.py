@@ -316,6 +316,6 @@ def nearest_spans(
 
 
 def likelihood(hit: Hit) -> tuple[int, float, float]:
-    """What ranks hits by how near they come: people's answer, the probability, the cosine."""
+    """The key that sorts hits: people's answer, then the probability, then the cosine."""
     said = 0 if hit.label is None else 1 if hit.label else -1
     return said, hit.probability or 0.0, hit.cosine

@@ -34,7 +34,7 @@ _CONTRACTED = re.compile(r"(?:i|we|you|they|he|she|it|that|there|who|what)'(?:m|
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What words that say a phrase have, as the phrase itself.
+    """Demands on words that say a phrase, as the phrase itself.
 
     Attributes:
         verb: whether it says what somebody does, or tells somebody to do it.
@@ -49,7 +49,7 @@ class Meaning:
 
 @lru_cache(maxsize=1_024)
 def meaning_of(phrase: str) -> Meaning:
-    """What words that say a phrase have."""
+    """The demands of a phrase on words that say it."""
     names = _names(phrase)
     return Meaning(_is_clause(names), denies(names), WORDS["conditions"].intersection(names))
 

@@ -116,7 +116,7 @@ class Sentence:
         return whole[-1] if whole else end
 
     def _before(self, begin: int) -> int:
-        """Where the clause before one begins; there, if it has no verb."""
+        """The begin of the clause before one; that of the one itself, if the other has no verb."""
         at = begin
         while at and (at == begin or not self._starts[at] or begin - at == 1):
             at -= 1

@@ -205,7 +205,7 @@ class _Pieces:
 
 
 def _place(field: Box, boxes: Sequence[_Placed], text: str) -> tuple[int, str]:
-    """Where in a text the value of a field goes, and the gap on either side.
+    """The place in a text where the value of a field goes, and the gap on either side.
 
     That is behind its label, or else before it. Without one on its line, it is below the line
     above.

@@ -1,4 +1,4 @@
-"""What lies over the pages of PDF files: values of fields, notes, and files that are attached.
+"""Texts that lie over the pages of PDF files: values of fields, notes, and files that are attached.
 
 What is seen is read; what opens only by a click, such as a comment, is counted.
 """
@@ -106,7 +106,7 @@ def _file(attachment: Any) -> tuple[str, bytes]:
 
 
 def _value(page: Any, annotation: Any) -> str | None:
-    """What a field shows: its text, the labels that are chosen, or a cross in its box.
+    """The shown value of a field: its text, the labels that are chosen, or a cross in its box.
 
     None if that is no text, empty if it is not known.
     """
@@ -135,7 +135,7 @@ def _chosen(field: tuple[Any, Any]) -> list[int]:
 
 
 def _not_chosen(page: Any, annotation: Any) -> int:
-    """How many options a list shows that are not its value."""
+    """The number of options of a list that are shown and not its value."""
     raw = _raw()
     own = page.formenv, annotation
     if not page.formenv or raw.FPDFAnnot_GetFormFieldType(*own) != raw.FPDF_FORMFIELD_LISTBOX:

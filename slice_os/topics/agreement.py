@@ -1,4 +1,4 @@
-"""How far readers agree on the same hits, and what they disagree on.
+"""Agreement of readers on the same hits, and what they disagree on.
 
 Krippendorff's alpha for nominal data takes any number of readers and missing answers. Its interval
 is Bayesian: the kinds of answered hits (how many readers said right, how many wrong) have a
@@ -47,7 +47,7 @@ class ReadHit:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far the readers of a topic's hits agree.
+    """Agreement of the readers of a topic's hits.
 
     Attributes:
         topic: its name.
@@ -69,7 +69,7 @@ class Agreement:
 
 
 def agreement(answers: Iterable[LabelEntry], seed: int = 0) -> list[Agreement]:
-    """How far readers agree on each topic of which two of them have answered the same hits.
+    """Agreement on each topic of which two readers have answered the same hits.
 
     What settles a disagreement is no answer of a reader's own, so it does not count.
 

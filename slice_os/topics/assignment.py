@@ -28,7 +28,7 @@ SpanCosines: TypeAlias = Callable[[Hit, Sequence[str]], FloatArray]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class Aim:
     """A topic, ready to be looked for.
 
     Attributes:
@@ -61,7 +61,7 @@ class Rule:
 
 def assign(
     hits: Iterable[Hit],
-    rules: Sequence[Rule],
+    aims: Sequence[Aim],
     cosines: SpanCosines,
     exclusive: bool = False,
     below: Callable[[Hit], None] | None = None,
@@ -74,7 +74,7 @@ def assign(
 
     Args:
         hits: of every phrase, not verified yet, those of a passage one after the other.
-        rules: the topics.
+        aims: the topics.
         cosines: called for topics with counter-phrases.
         exclusive: words count for the nearest topic alone.
         below: called with each hit that fails only for its probability.
@@ -83,24 +83,24 @@ def assign(
         Hits with their topic and its probability, by passage, topic and position.
     """
     owners: dict[str, list[int]] = defaultdict(list)
-    for number, rule in enumerate(rules):
-        for phrase in rule.topic.all_phrases:
+    for number, aim in enumerate(aims):
+        for phrase in aim.topic.all_phrases:
             owners[phrase].append(number)
-    units = {rule.topic.name: rule.unit for rule in rules}
+    units = {aim.topic.name: aim.unit for aim in aims}
     passages = (list(passage) for _, passage in groupby(hits, key=_passage))
     while batch := list(islice(passages, _TOGETHER)):
-        found: list[list[Hit]] = [[] for _ in rules]
+        found: list[list[Hit]] = [[] for _ in aims]
         for passage in batch:
             own: dict[int, list[Hit]] = defaultdict(list)
             for hit in passage:
                 for number in owners.get(hit.phrase, ()):
                     own[number].append(hit)
             for number, some in own.items():
-                found[number] += _of_topic(rules[number], some, cosines)
+                found[number] += _of_topic(aims[number], some, cosines)
         chosen: dict[tuple[str, int], list[Hit]] = {_passage(one[0]): [] for one in batch}
-        for rule, some in zip(rules, found, strict=True):
-            for hit in rule.judged(some):
-                if rule.admits(hit):
+        for aim, some in zip(aims, found, strict=True):
+            for hit in aim.judged(some):
+                if aim.admits(hit):
                     chosen[_passage(hit)].append(hit)
                 elif below is not None:
                     below(without_vectors(hit))
@@ -141,7 +141,7 @@ def answer(hit: Hit, labels: Iterable[Label]) -> bool | None:
 
 
 def answers(labels: Iterable[Label]) -> Callable[[Hit], bool | None]:
-    """What labels of several topics say of a hit; see `answer`."""
+    """A function that tells what labels of several topics say of a hit; see `answer`."""
     places: dict[tuple[str, str], list[Label]] = defaultdict(list)
     for label in labels:
         places[label.topic, label.doc_id].append(label)
@@ -158,9 +158,9 @@ def countered(hit: Hit, topic: Topic, cosines: SpanCosines) -> tuple[str, float]
     return None if counter is None else (rivals[counter], float(far[counter]))
 
 
-def _of_topic(rule: Rule, own: Iterable[Hit], cosines: SpanCosines) -> list[Hit]:
+def _of_topic(aim: Aim, own: Iterable[Hit], cosines: SpanCosines) -> list[Hit]:
     """The hits of a topic in a passage, by cosine and counter-phrases."""
-    likeliest = rule.needs.probability > 0
+    likeliest = aim.needs.probability > 0
 
     def rank(hit: Hit) -> tuple[float, float, int, int]:
         return -(hit.probability or 0.0) if likeliest else 0.0, -hit.cosine, hit.start, hit.end
@@ -168,10 +168,10 @@ def _of_topic(rule: Rule, own: Iterable[Hit], cosines: SpanCosines) -> list[Hit]
     kept: list[Hit] = []
     for hit in sorted(own, key=rank):
         if (
-            hit.cosine >= rule.needs.cosine
-            and admits(rule.topic.where, hit.metadata)
+            hit.cosine >= aim.needs.cosine
+            and admits(aim.topic.where, hit.metadata)
             and not any(overlap(hit, other) for other in kept)
-            and not countered(hit, rule.topic, cosines)
+            and not countered(hit, aim.topic, cosines)
         ):
             kept.append(hit)
     return sorted(kept, key=lambda hit: hit.start)

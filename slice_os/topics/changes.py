@@ -36,7 +36,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a change of topics makes of their hits; see `difference`."""
+    """The effect of a change of topics on their hits; see `difference`."""
 
     kept: int
     gained: Sequence[Hit]

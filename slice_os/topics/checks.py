@@ -20,14 +20,14 @@ from slice_os.search.around import Turn
 from slice_os.search.run import mine
 from slice_os.search.scan import part_hits
 from slice_os.text.documents import Document, Metadata
-from slice_os.topics.assignment import Rule, SpanCosines, assign, countered
+from slice_os.topics.assignment import Aim, SpanCosines, assign, countered
 from slice_os.topics.combination import DOCUMENT, SECONDS, TURN
 from slice_os.topics.files import examine, topic_files
 from slice_os.topics.journal import LabelJournal
 from slice_os.topics.labels import folded
 from slice_os.topics.match import Case
 from slice_os.topics.matching import components, find_matches
-from slice_os.topics.run import TopicQuery, TopicTagger, make_rules
+from slice_os.topics.run import TopicQuery, TopicTagger, make_aims
 from slice_os.topics.topic import Requirement, Topic
 from slice_os.topics.work import Work
 from slice_os.verifier.claims import Verifier
@@ -98,35 +98,35 @@ def run_examples(
         yield Outcome(topic.name, text, wanted, matched, None, None, Requirement(), told)
     if all(topic.combination for topic in topics):
         return
-    for rule in make_rules(topics, encoder, verifier=verifier):
-        rule = replace(rule, topic=replace(rule.topic, where=()), unit=SPAN)
-        examples = [(text, True) for text in rule.topic.must_match]
-        examples += [(text, False) for text in rule.topic.must_not_match]
+    for aim in make_aims(topics, encoder, verifier=verifier):
+        aim = replace(aim, topic=replace(aim.topic, where=()), unit=SPAN)
+        examples = [(text, True) for text in aim.topic.must_match]
+        examples += [(text, False) for text in aim.topic.must_not_match]
         if not examples:
             continue
-        asked = TopicQuery.of([rule], encoder)
+        asked = TopicQuery.of([aim], encoder)
         documents = [Document(str(number), text) for number, (text, _) in enumerate(examples)]
         hits: dict[str, list[Hit]] = {document.id: [] for document in documents}
         for part in encode_documents(documents, encoder):
             hits[part.document.id] += part_hits(part, asked.query, -1)
         for document, (text, wanted) in zip(documents, examples, strict=True):
-            yield _outcome(rule, text, wanted, hits[document.id], asked.cosines)
+            yield _outcome(aim, text, wanted, hits[document.id], asked.cosines)
 
 
 def _outcome(
-    rule: Rule, text: str, wanted: bool, hits: Sequence[Hit], cosines: SpanCosines
+    aim: Aim, text: str, wanted: bool, hits: Sequence[Hit], cosines: SpanCosines
 ) -> Outcome:
-    topic = rule.topic
-    matched = list(assign(hits, [rule], cosines))
+    topic = aim.topic
+    matched = list(assign(hits, [aim], cosines))
     free = replace(topic, counter_phrases=(), learned=replace(topic.learned, counter_phrases=()))
-    near = matched or assign(hits, [replace(rule, topic=free, needs=Requirement())], cosines)
+    near = matched or assign(hits, [replace(aim, topic=free, needs=Requirement())], cosines)
     nearest = max(near, key=lambda hit: hit.cosine, default=None)
     counter = None
     if nearest is not None and not matched:
         place = (nearest.phrase, nearest.start, nearest.end)
         (own,) = (hit for hit in hits if (hit.phrase, hit.start, hit.end) == place)
         counter = countered(own, topic, cosines)
-    return Outcome(topic.name, text, wanted, bool(matched), nearest, counter, rule.needs)
+    return Outcome(topic.name, text, wanted, bool(matched), nearest, counter, aim.needs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,17 +217,17 @@ def _countered(topic: Topic, encoder: SpanEncoder) -> Iterator[str]:
 
 
 def _shadowed(topics: dict[Path, Topic], corpus: Corpus) -> Iterator[Problem]:
-    rules = make_rules(list(topics.values()), corpus.encoder, verify=False)
+    aims = make_aims(list(topics.values()), corpus.encoder, verify=False)
     reached: Counter[tuple[str, str]] = Counter()
 
     def counted(hits: Iterable[Hit]) -> Iterator[Hit]:
         for hit in hits:
-            for rule in rules:
-                if hit.phrase in rule.topic.all_phrases and rule.needs.admits(hit):
-                    reached[rule.topic.name, hit.phrase] += 1
+            for aim in aims:
+                if hit.phrase in aim.topic.all_phrases and aim.needs.admits(hit):
+                    reached[aim.topic.name, hit.phrase] += 1
             yield hit
 
-    asked = TopicQuery.of(rules, corpus.encoder)
+    asked = TopicQuery.of(aims, corpus.encoder)
     hits = asked.assign(counted(mine(corpus.store, asked.query, threshold=asked.least)))
     counts = Counter((hit.topic, hit.phrase) for hit in hits)
     for path, topic in topics.items():
@@ -304,7 +304,7 @@ def run_conversations(
 
 
 def impossible(topics: Mapping[Path, Topic], corpus: Corpus | None) -> Iterator[tuple[Path, str]]:
-    """What is wrong with combined topics, a line each, with the file."""
+    """Faults of combined topics, a line each, with the file."""
     for path, topic in topics.items():
         if topic.combination is None:
             continue

@@ -124,7 +124,7 @@ Parts: TypeAlias = Annotated[tuple[Part, ...], Reader(read_parts)]
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """What a text must have and lack to match.
+    """A demand on texts: what one must have, and lack, to match.
 
     Attributes:
         all: parts that it has, every one of them.

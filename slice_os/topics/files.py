@@ -217,7 +217,7 @@ def _with(text: str, changes: Mapping[str, Any], gone: Collection[str] = ()) -> 
 
 
 def _changed(text: str, table: Mapping[str, Any]) -> list[str]:
-    """What people edited, or is damaged, since slice-os wrote it."""
+    """Find what people edited, or is damaged, since slice-os wrote it."""
     told = []
     for mark, part, line in (
         (_MARK.search(text), table, "its line '# checksum …'"),

@@ -65,7 +65,7 @@ class LabelJournal:
         return self._lines().renaming
 
     def samples(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-        """What was drawn to estimate each topic, the latest last; see `slice_os.topics.sampling`.
+        """The samples to estimate each topic, the latest last; see `slice_os.topics.sampling`.
 
         Raises an `InputError` if a line is no label.
         """

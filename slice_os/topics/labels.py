@@ -42,7 +42,7 @@ LabelKey: TypeAlias = tuple[str, str, int, int, str]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What found the hit that a label is about.
+    """The origin of the hit that a label is about.
 
     Attributes:
         model: name of the encoder.
@@ -100,7 +100,7 @@ class Label:
 
     @property
     def place(self) -> Place:
-        """Where its words are."""
+        """The key of the place of its words."""
         return self.doc_id, self.start, self.end
 
     @classmethod
@@ -188,7 +188,7 @@ def sealed(row: Mapping[str, Any]) -> bytes:
 
 
 def _unsealed(line: bytes, where: str) -> dict[str, Any]:
-    """What a line holds; people's own lines have no checksum."""
+    """The content of a line; people's own lines have no checksum."""
     row = json_object(line, where)
     noted = row.pop(_CHECKSUM, None)
     if noted is not None and noted != xxh3_64_hexdigest(orjson.dumps(row)):
@@ -200,7 +200,7 @@ def _unsealed(line: bytes, where: str) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class LabelLines:
-    """What the lines of a file of labels say, read one after the other.
+    """The entries of a file of labels, read line by line.
 
     A topic that is renamed has both names until that is done, so that a process that is killed
     meanwhile leaves it with its labels, whichever name its file has.
@@ -291,7 +291,7 @@ def holding(answers: Iterable[LabelEntry]) -> list[LabelEntry]:
 
 
 def known_to(reader: str, answers: Iterable[LabelEntry]) -> list[Label]:
-    """What a reader need not be asked: own answers, settled ones, and those without a name.
+    """Labels that a reader need not give: own answers, settled ones, and those without a name.
 
     For a reader without a name, all answers are.
     """

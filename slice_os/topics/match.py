@@ -1,4 +1,4 @@
-"""What topics find: matches of combined ones, results of examples, and near misses."""
+"""Findings of topics: matches of combined ones, results of examples, and near misses."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from slice_os.query.options import CLAUSE
 from slice_os.search.run import mine
 from slice_os.topics.labels import Label
 from slice_os.topics.match import Suggestion
-from slice_os.topics.run import TopicQuery, labels_of_store, make_rules
+from slice_os.topics.run import TopicQuery, labels_of_store, make_aims
 from slice_os.topics.topic import Requirement, Topic
 
 MARGIN = 0.1
@@ -43,9 +43,9 @@ def near_misses(
     """
     encoder = corpus.encoder
     known = labels_of_store(corpus) if labels is None else labels
-    rules = make_rules(topics, encoder, verifier=corpus.refinement().verifier, labels=known)
-    by_name = {rule.topic.name: rule for rule in rules}
-    wide = [replace(rule, needs=_lowered(rule.needs, margin)) for rule in rules]
+    aims = make_aims(topics, encoder, verifier=corpus.refinement().verifier, labels=known)
+    by_name = {aim.topic.name: aim for aim in aims}
+    wide = [replace(aim, needs=_lowered(aim.needs, margin)) for aim in aims]
     asked = TopicQuery.of(wide, encoder, parse_where(where))
     for hit in counting(asked.assign(mine(corpus.store, asked.query, threshold=asked.least))):
         if and_hits or not by_name[hit.topic or ""].admits(hit):
@@ -61,7 +61,7 @@ def suggest(
     where: Filter | None = None,
     labels: Sequence[Label] | None = None,
 ) -> list[Suggestion]:
-    """What topics may have missed, or should leave out: ``most`` for each, large clusters first.
+    """Hits that topics may have missed, or should leave out: ``most`` each, large clusters first.
 
     The other arguments are those of `near_misses`.
     """

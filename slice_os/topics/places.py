@@ -90,7 +90,7 @@ class DocumentPlaces:
         return not part.last or self._from_end(hit, part.last.measure) < part.last.amount
 
     def distance(self, one: Hit, other: Hit, measure: str) -> float:
-        """How far two hits are from each other: 0 in one turn or sentence, or in adjacent words.
+        """The distance of two hits: 0 in one turn or sentence, or in adjacent words.
 
         It is infinite where the document has no turns, or no times.
         """
@@ -102,7 +102,7 @@ class DocumentPlaces:
         return apart if apart >= 0 else float("inf")  # neither is known
 
     def _from_start(self, hit: Hit, measure: str) -> float:
-        """How much of the document there is before a hit: seconds, or whole turns and so on."""
+        """The length of the document before a hit: seconds, or whole turns and so on."""
         if measure == SECONDS:
             return _time(hit.metadata.get("start_time"))
         return self._number(hit.start, measure)
@@ -127,7 +127,7 @@ class DocumentPlaces:
 
 
 class _Begins(dict[str, list[int]]):
-    """Where turns, sentences and words begin, by measure."""
+    """The begins of turns, sentences and words, by measure."""
 
     def __init__(self, text: Callable[[], str], turns: Callable[[], Sequence[Turn]]) -> None:
         self._text = text

@@ -61,7 +61,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class CutEstimate:
-    """What a cut finds and misses.
+    """A cut, with what it finds and misses.
 
     Attributes:
         least: score from which passages are found.
@@ -80,7 +80,7 @@ class CutEstimate:
 
 @dataclass(frozen=True, slots=True)
 class TopicEstimate:
-    """How often a topic is said, and what each cut finds of that.
+    """An estimate of how often a topic is said, and of what each cut finds of that.
 
     Attributes:
         passages: number of all passages.
@@ -103,7 +103,7 @@ class TopicEstimate:
 
     @property
     def labels_to_halve(self) -> int:
-        """How many more labels would make intervals about half as wide: three times as many."""
+        """The number of labels that, added, make intervals half as wide: three times as many."""
         return 3 * self.labels
 
 
@@ -146,7 +146,7 @@ def estimate(strata: Sequence[Stratum], cut: float, seed: int = 0) -> TopicEstim
 
 
 def allocated(sizes: Sequence[int], guesses: Sequence[float], labels: int) -> list[int]:
-    """How many passages of each stratum to label, by Neyman's allocation in whole numbers.
+    """The number of passages of each stratum to label, by Neyman's allocation in whole numbers.
 
     T. Wright, "The equivalence of Neyman optimum allocation for sampling and equal proportions for
     apportioning the U.S. House of Representatives", The American Statistician 66(4), 2012.

@@ -1,4 +1,4 @@
-"""What to ask people: hits and near misses, the most telling first, equal words once."""
+"""Questions for people: hits and near misses, the most telling first, equal words once."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def to_review(
 
 
 def requirements(corpus: Corpus, topics: Iterable[Topic]) -> dict[str, Requirement]:
-    """What hits of topics need in a store, by the name of the topic."""
+    """The needs of hits of topics in a store, by the name of the topic."""
     usual = usual_requirement(corpus.encoder, corpus.refinement())
     return {topic.name: topic.requirement(usual) for topic in topics}
 

@@ -13,7 +13,7 @@ from slice_os.arrays import FloatArray
 from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
-from slice_os.hits.hit import Hit, UnreadHit, counting
+from slice_os.hits.hit import Hit, HitWithVectors, counting
 from slice_os.ingest.passages import encode_documents
 from slice_os.query.filters import Filter, parse_where
 from slice_os.query.options import LOW_THRESHOLD, SPAN, HitOptions, check_unit
@@ -26,7 +26,7 @@ from slice_os.spans.passages import DocumentPart, EncodedPassage
 from slice_os.stores.protocol import Store
 from slice_os.text.documents import Document
 from slice_os.text.words import find_words
-from slice_os.topics.assignment import Rule, admits, assign, countered
+from slice_os.topics.assignment import Aim, admits, assign, countered
 from slice_os.topics.labels import Label
 from slice_os.topics.topic import Requirement, Topic
 from slice_os.topics.work import Work
@@ -82,16 +82,16 @@ def search_topics(
     def hits(below: Callable[[Hit], None]) -> Iterator[Hit]:
         return counting(asked.mined(corpus.store, exhaustive, exclusive, below))
 
-    rules: dict[str | None, Rule] = {rule.topic.name: rule for rule in asked.rules}
+    aims: dict[str | None, Aim] = {aim.topic.name: aim for aim in asked.aims}
     places = {phrase: row for row, phrase in enumerate(asked.query.phrases.texts)}
     rows: Topics = {
-        name: [places[one] for one in rule.topic.all_phrases] for name, rule in rules.items()
+        name: [places[one] for one in aim.topic.all_phrases] for name, aim in aims.items()
     }
 
     def judged(spans: Iterable[Hit], name: str | None) -> Iterator[Hit]:
-        rule = rules[name]
-        own = (span for span in spans if admits(rule.topic.where, span.metadata))
-        return rule.judged([one for one in own if not countered(one, rule.topic, asked.cosines)])
+        aim = aims[name]
+        own = (span for span in spans if admits(aim.topic.where, span.metadata))
+        return aim.judged([one for one in own if not countered(one, aim.topic, asked.cosines)])
 
     return Search(corpus.store, asked.query, rows, judged, hits)
 
@@ -108,8 +108,8 @@ def topic_query(
     """The query of `mine_topics`, with its options and errors."""
     encoder = corpus.encoder
     verifier = corpus.refinement(verify).verifier
-    rules = make_rules(topics, encoder, unit=unit, verify=verify, verifier=verifier, labels=labels)
-    return TopicQuery.of(rules, encoder, parse_where(where))
+    aims = make_aims(topics, encoder, unit=unit, verify=verify, verifier=verifier, labels=labels)
+    return TopicQuery.of(aims, encoder, parse_where(where))
 
 
 def labels_of_store(corpus: Corpus) -> list[Label]:
@@ -120,7 +120,7 @@ def labels_of_store(corpus: Corpus) -> list[Label]:
 
 @dataclass(frozen=True, slots=True)
 class TopicQuery:
-    """A query for all phrases of some topics, and the rules that assign its hits to topics.
+    """A query for all phrases of some topics, and the aims that assign its hits to topics.
 
     Attributes:
         query: for their phrases. Its hits are not verified: only those that `assign` leaves are.
@@ -129,25 +129,25 @@ class TopicQuery:
         vectors: ``(n, dimension)`` unit vectors.
     """
 
-    rules: Sequence[Rule]
+    aims: Sequence[Aim]
     query: Query
     least: float
     rows: dict[str, int]
     vectors: FloatArray
 
     @classmethod
-    def of(cls, rules: Sequence[Rule], encoder: SpanEncoder, where: Where = ()) -> TopicQuery:
+    def of(cls, aims: Sequence[Aim], encoder: SpanEncoder, where: Where = ()) -> TopicQuery:
         """The query of topics, with conditions on metadata for all of them."""
-        topics = [rule.topic for rule in rules]
+        topics = [aim.topic for aim in aims]
         phrases = dict.fromkeys(text for topic in topics for text in topic.all_phrases)
         others = [text for text in wordings(topics) if text not in phrases]
         compares = any(topic.all_counter_phrases for topic in topics)
-        verifies = any(rule.refine.verifies for rule in rules)
+        verifies = any(aim.refine.verifies for aim in aims)
         query = make_query(encoder, list(phrases), where, word_vectors=compares or verifies)
         vectors = np.concatenate([query.phrases.vectors, encoder.encode_phrases(others)])
         rows = {text: row for row, text in enumerate([*phrases, *others])}
-        least = min(_least_cosine(rule, encoder) for rule in rules)
-        return cls(rules, query, least, rows, vectors)
+        least = min(_least_cosine(aim, encoder) for aim in aims)
+        return cls(aims, query, least, rows, vectors)
 
     def mined(
         self,
@@ -168,11 +168,11 @@ class TopicQuery:
         below: Callable[[Hit], None] | None = None,
     ) -> Iterator[Hit]:
         """The hits of topics among those of the query; see `slice_os.topics.assignment`."""
-        return assign(hits, self.rules, self.cosines, exclusive, below)
+        return assign(hits, self.aims, self.cosines, exclusive, below)
 
     def cosines(self, hit: Hit, phrases: Sequence[str]) -> FloatArray:
         """The cosines of the words of a hit with phrases, from the vectors that the hit carries."""
-        if not isinstance(hit, UnreadHit):
+        if not isinstance(hit, HitWithVectors):
             raise TypeError("a hit without vectors cannot be compared with counter-phrases")
         vector = hit.span_vectors.sum(axis=0)
         products = self.vectors[[self.rows[phrase] for phrase in phrases]] @ vector
@@ -202,8 +202,8 @@ class TopicTagger:
         verifier: Verifier | str | None = None,
     ) -> None:
         self._encoder = encoder
-        rules = make_rules(topics, encoder, verify=verify, verifier=verifier)
-        self._asked = TopicQuery.of(rules, encoder)
+        aims = make_aims(topics, encoder, verify=verify, verifier=verifier)
+        self._asked = TopicQuery.of(aims, encoder)
         self._exclusive = exclusive
 
     def scan(self, documents: Iterable[Document]) -> Iterator[Hit]:
@@ -248,7 +248,7 @@ def scan_topics(
     yield from tagger.scan(documents)
 
 
-def make_rules(
+def make_aims(
     topics: Sequence[Topic],
     encoder: SpanEncoder,
     *,
@@ -256,7 +256,7 @@ def make_rules(
     verify: bool | None = None,
     verifier: Verifier | str | None = None,
     labels: Iterable[Label] = (),
-) -> list[Rule]:
+) -> list[Aim]:
     """Topics with what their hits need, how wide they are, and what verifies them.
 
     Unit and verifier are for topics that name none; see `Corpus.search`. Hits get the labels.
@@ -268,7 +268,7 @@ def make_rules(
     places: dict[str, dict[str, list[Label]]] = defaultdict(dict)
     for label in labels:
         places[label.topic].setdefault(label.doc_id, []).append(label)
-    rules = []
+    aims = []
     for topic in topics:
         refine = refinement(encoder, HitOptions(verify=verify), topic.verifier or verifier)
         needs = topic.requirement(usual_requirement(encoder, refine))
@@ -277,12 +277,12 @@ def make_rules(
                 f"topic {topic.name!r} is cut by probability, but model {encoder.card.name!r} "
                 "has no calibration; give the topic a threshold"
             )
-        rules.append(Rule(topic, needs, topic.unit or unit, refine, places[topic.name]))
-    return rules
+        aims.append(Aim(topic, needs, topic.unit or unit, refine, places[topic.name]))
+    return aims
 
 
 def usual_requirement(encoder: SpanEncoder, refine: Refinement) -> Requirement:
-    """What hits of a topic without a cut need: what all hits do; see `usual_cut`."""
+    """The cut of topics that set none: that of all hits; see `usual_cut`."""
     cut = usual_cut(encoder, refine.verifies)
     return Requirement(cut.get("threshold") or -1.0, cut.get("min_probability") or 0.0)
 
@@ -308,19 +308,19 @@ def wordings(topics: Iterable[Topic]) -> list[str]:
     )
 
 
-def _least_cosine(rule: Rule, encoder: SpanEncoder) -> float:
+def _least_cosine(aim: Aim, encoder: SpanEncoder) -> float:
     """A cosine that every hit of a topic has; a low one if a verifier decides."""
-    if not rule.needs.probability:
-        return rule.needs.cosine
-    if rule.refine.verifies:
+    if not aim.needs.probability:
+        return aim.needs.cosine
+    if aim.refine.verifies:
         return LOW_THRESHOLD
     if encoder.calibration is None:
         return -1.0
     cosines = np.linspace(0, 1, _STEPS)[:, None]
     lengths = np.arange(encoder.card.min_words, encoder.card.max_words + 1)
     least = 1.0
-    for words in {len(find_words(phrase)) for phrase in rule.topic.all_phrases}:
+    for words in {len(find_words(phrase)) for phrase in aim.topic.all_phrases}:
         given = encoder.calibration.probabilities(cosines, words, lengths).max(axis=1)
-        enough = [rule.topic.learned.probability(each) >= rule.needs.probability for each in given]
+        enough = [aim.topic.learned.probability(each) >= aim.needs.probability for each in given]
         least = min(least, max(0, enough.index(True) - 1) / (_STEPS - 1) if any(enough) else 1.0)
     return least

@@ -26,7 +26,7 @@ from slice_os.stores.protocol import StoreInfo
 from slice_os.topics.journal import LabelJournal
 from slice_os.topics.labels import Label, LabelKey
 from slice_os.topics.recall import Stratum, TopicEstimate, allocated, estimate
-from slice_os.topics.run import TopicQuery, make_rules
+from slice_os.topics.run import TopicQuery, make_aims
 from slice_os.topics.table import topic_table
 from slice_os.topics.topic import Topic
 
@@ -79,7 +79,7 @@ class Sample:
         return self.keys <= {label.key for label in labels}
 
     def estimate(self, labels: Iterable[Label]) -> TopicEstimate:
-        """What the labels tell; `InputError` if none is of this sample."""
+        """The estimate by the labels; `InputError` if none is of this sample."""
         right = {label.key: label.right for label in labels}
         counted = []
         for stratum, words in zip(self.strata, self.words, strict=True):
@@ -110,7 +110,7 @@ class Sample:
 
 
 def sample_state(info: StoreInfo, topic: Topic) -> str:
-    """What a sample depends on: the meaning and cut of the topic, and what is in the store."""
+    """A key of what a sample depends on: meaning and cut of the topic, and what is in the store."""
     bare = replace(topic, name="", description="", unit="", must_match=(), must_not_match=())
     counts = [info.documents, info.passages, info.words, info.pieces]
     return xxh3_64_hexdigest(orjson.dumps([topic_table(bare), info.encoder.encoder_id, counts]))
@@ -130,7 +130,7 @@ def kept_samples(info: StoreInfo, topic: Topic, drawn: Sequence[Mapping[str, Any
 def known_estimate(
     info: StoreInfo, topic: Topic, drawn: Sequence[Mapping[str, Any]], labels: Sequence[Label]
 ) -> TopicEstimate | None:
-    """What the largest labelled sample tells; None if there is none. See `kept_samples`."""
+    """The estimate by the largest labelled sample; None without one. See `kept_samples`."""
     kept = kept_samples(info, topic, drawn)
     return next((one.estimate(labels) for one in kept if one.is_labelled(labels)), None)
 
@@ -163,7 +163,7 @@ def draw(
 
 @dataclass(frozen=True, slots=True)
 class PassageScores:
-    """What every passage of a store scores for a topic.
+    """The score of every passage of a store for a topic.
 
     Attributes:
         topic: name.
@@ -226,14 +226,14 @@ def score_passages(corpus: Corpus, topic: Topic) -> PassageScores:
     threshold. What no verifier has read comes below that, by cosine. Raises an `InputError` as
     `mine_topics`, or if the topic's conditions leave no passage.
     """
-    (rule,) = make_rules([topic], corpus.encoder, verifier=corpus.refinement().verifier)
-    asked = TopicQuery.of([rule], corpus.encoder, topic.where)
-    by_probability = bool(rule.needs.probability)
-    cut = rule.needs.probability or rule.needs.cosine
+    (aim,) = make_aims([topic], corpus.encoder, verifier=corpus.refinement().verifier)
+    asked = TopicQuery.of([aim], corpus.encoder, topic.where)
+    by_probability = bool(aim.needs.probability)
+    cut = aim.needs.probability or aim.needs.cosine
 
     def score(hit: Hit) -> float:
         if by_probability and hit.probability is None:  # in another language
-            return cut if rule.admits(hit) else hit.cosine - _UNREAD
+            return cut if aim.admits(hit) else hit.cosine - _UNREAD
         return (hit.probability or 0.0) if by_probability else hit.cosine
 
     parts: list[FloatArray] = []
@@ -244,7 +244,7 @@ def score_passages(corpus: Corpus, topic: Topic) -> PassageScores:
         scores -= _UNREAD if by_probability else 0.0
         found = np.zeros(len(scores), dtype=bool)
         for number, hit in _judged(candidates, asked):
-            found[number] |= rule.admits(hit)
+            found[number] |= aim.admits(hit)
             former = best.get(begin + number)
             if former is None or score(hit) > score(former):
                 best[begin + number] = hit

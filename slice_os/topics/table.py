@@ -47,7 +47,7 @@ def read_table(table: Table, name: str) -> tuple[Topic | None, list[str]]:
 
 
 def _of_phrases_alone(values: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with the other keys of a combined topic."""
+    """Faults in the other keys of a combined topic."""
     kept = {"name", "description", "where", "must_match", "must_not_match", "combination"}
     for key in values.keys() - kept:
         yield f"{key}: a combined topic has none; its topics have them"

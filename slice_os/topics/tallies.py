@@ -94,7 +94,7 @@ def _place(hit: Found, by: str, date_field: str) -> str:
 
 
 def place_of(value: Scalar, by: str) -> str:
-    """What the value of a field counts for: its day, its week's Monday, its month, or itself."""
+    """The key of a field's value: its day, its week's Monday, its month, or itself."""
     if by not in PERIODS:
         return field_text(value)
     moment = parse_date(field_text(value))

@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from slice_os.arrays import FloatArray
-from slice_os.hits.hit import Hit, UnreadHit
+from slice_os.hits.hit import Hit, HitWithVectors
 from slice_os.spans.passages import word_vectors
 from slice_os.text.passage_layout import Reading
 from slice_os.text.sentences import sentence_ends
@@ -46,7 +46,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How likely the words say the phrase, 0 to 1, with evidence against it and for it, for people.
+    """The probability that the words say the phrase, with evidence against and for it, for people.
 
     A reason is a short text such as ``negated here``; a match is some words of the phrase and those
     that answer them, such as ``("search", "look into")``. There may be none.
@@ -85,7 +85,7 @@ def begun(verifier: Verifier, claims: Sequence[Claim]) -> Verdicts:
 def claim_of(hit: Hit) -> Claim:
     """The claim that a hit makes, about the sentences of its passage that its span touches."""
     span, context = hit.span or hit, hit.passage
-    reading = hit.reading if isinstance(hit, UnreadHit) else Reading(context.text)
+    reading = hit.reading if isinstance(hit, HitWithVectors) else Reading(context.text)
     # A sentence may begin before its passage.
     begin = context.start if hit.sentence is None else max(hit.sentence.start, context.start)
     close = context.end if hit.sentence is None else hit.sentence.end
@@ -95,7 +95,7 @@ def claim_of(hit: Hit) -> Claim:
         opens, closes = _sentences(reading.text, start, end)
     own = reading.text[opens:closes]
     vectors = None
-    if isinstance(hit, UnreadHit):
+    if isinstance(hit, HitWithVectors):
         vectors = word_vectors(hit.vectors, hit.words[hit.first : hit.last, 2:])
     before = _before(reading.text, opens, own)
     place = start - opens, end - opens
@@ -111,7 +111,7 @@ def claim_in(phrase: str, text: str, start: int, end: int, prior: float | None =
 
 
 def _sentences(text: str, start: int, end: int) -> tuple[int, int]:
-    """Where the sentences of some words begin and end, without white space behind them."""
+    """The begin and end of the sentences of some words, without white space behind them."""
     ends = sentence_ends(text) or [len(text)]
     before = bisect_right(ends, start)
     opens = ends[before - 1] if before else 0

@@ -38,7 +38,7 @@ AGAINST = {
     "modality": "another force",
     "antonym": "another fact",
 }
-"""How words can speak against a claim, in the order of the model's outputs, and for people."""
+"""Ways in which words speak against a claim, in the order of the outputs, and for people."""
 
 # Folded, the scales of a product could not be fused with it; a layer norm fused with its sum adds
 # up number by number.
@@ -76,7 +76,7 @@ class VerifierCard:
 
 @dataclass(frozen=True, slots=True)
 class ClaimRow:
-    """What a cross-encoder reads of a claim, ``n`` word pieces.
+    """The input of a cross-encoder for a claim, ``n`` word pieces.
 
     Attributes:
         ids, types: ``n`` word-piece ids and token types.
@@ -103,7 +103,7 @@ class ClaimInputs:
         self._phrase = lru_cache(_PHRASES)(self._phrase_ids)
 
     def row(self, claim: Claim) -> ClaimRow:
-        """What is read of a claim."""
+        """The input for a claim."""
         phrase = self._phrase(claim.phrase)
         before = f"{claim.before} " if claim.before else ""
         aligned, shift = self._aligner.align(before + claim.text), len(before)

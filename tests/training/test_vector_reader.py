@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from recipes.verifier_parts.near_words import AROUND, OUTSIDE, SENTENCE, SPAN, Near, feeds, near
 from slice_os import Corpus, Document, SpanEncoder
-from slice_os.hits.hit import UnreadHit
+from slice_os.hits.hit import HitWithVectors
 from slice_os.search.run import make_query, search
 
 torch = pytest.importorskip("torch", reason="training needs the extra `train`")
@@ -27,17 +27,17 @@ def encoder() -> SpanEncoder:
 
 
 @pytest.fixture(scope="module")
-def hits(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory) -> list[UnreadHit]:
+def hits(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory) -> list[HitWithVectors]:
     with Corpus(tmp_path_factory.mktemp("store") / "s", encoder) as corpus:
         corpus.add(Document(str(number), text) for number, text in enumerate(TEXTS))
         found = []
         for phrase in ("I want to end my membership", "with a month's notice"):
             found += search(corpus.store, make_query(encoder, phrase, word_vectors=True))
-    return [hit for hit in found if isinstance(hit, UnreadHit)]
+    return [hit for hit in found if isinstance(hit, HitWithVectors)]
 
 
 def test_the_words_of_the_span_and_around_it_are_read(
-    hits: list[UnreadHit], encoder: SpanEncoder
+    hits: list[HitWithVectors], encoder: SpanEncoder
 ) -> None:
     assert len(hits) == 2 * len(TEXTS)
     for hit in hits:
@@ -58,7 +58,7 @@ def test_the_words_of_the_span_and_around_it_are_read(
 
 @settings(max_examples=10, deadline=None)
 @given(order=st.lists(st.integers(0, 2 * len(TEXTS) - 1), min_size=1, max_size=8))
-def test_no_number_depends_on_other_hits(hits: list[UnreadHit], order: list[int]) -> None:
+def test_no_number_depends_on_other_hits(hits: list[HitWithVectors], order: list[int]) -> None:
     from recipes.verifier_parts.vector_network import VectorNetwork
 
     torch.manual_seed(0)
@@ -75,7 +75,7 @@ def test_no_number_depends_on_other_hits(hits: list[UnreadHit], order: list[int]
 
 
 def test_training_teaches_what_the_verifier_says(
-    hits: list[UnreadHit], encoder: SpanEncoder, tmp_path: Path
+    hits: list[HitWithVectors], encoder: SpanEncoder, tmp_path: Path
 ) -> None:
     from recipes.verifier_parts.readings import Teacher, read_readings, write_readings
     from recipes.verifier_parts.vector_network import VectorNetwork

@@ -26,7 +26,7 @@ def write_label_studio(documents: HitDocuments, path: Path) -> None:
 
 
 def _task(document: HitDocument) -> dict[str, Any]:
-    """What the field ``hits`` of its data is for, `slice_os.topics.imported_labels` says."""
+    """A task; `slice_os.topics.imported_labels` says what the field ``hits`` of its data is for."""
     return {
         "data": {"text": document.text, "doc_id": document.id, "hits": document.given},
         "predictions": [

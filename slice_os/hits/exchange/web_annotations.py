@@ -19,7 +19,7 @@ from slice_os.version import __version__
 
 CONTEXT = "http://www.w3.org/ns/anno.jsonld"
 SOURCE = "urn:slice-os:document:"
-"""What stands before the id of a document, percent-encoded, in the address of a target."""
+"""The prefix of a document's id, percent-encoded, in the address of a target."""
 
 _AROUND = 32
 

@@ -20,7 +20,7 @@ MOST_EXAMPLES = 3_000
 """Hits that a report shows, near misses included."""
 
 FARTHEST_BELOW = 0.05
-"""How far below the cut a near miss may be."""
+"""The distance below the cut at which a hit is still a near miss."""
 
 _BEST, _WEAKEST, _NEAR = 100, 25, 25
 _CONTEXT = 160

@@ -64,7 +64,7 @@ Around = Annotated[int, Field(ge=0, le=MOST_AROUND), WHOLE] | None
 
 
 class GrepBody(Body):
-    """What grep's options say of a mining.
+    """The options of a mining that grep has, too.
 
     Attributes:
         listing: list documents in place of hits: those ``with`` a hit; those ``without`` one, each

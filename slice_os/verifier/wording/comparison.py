@@ -26,7 +26,7 @@ from slice_os.verifier.wording.moods import (
     same_result,
     with_ban,
 )
-from slice_os.verifier.wording.parties import PERSONS, Match, bare, is_content, key, order_of
+from slice_os.verifier.wording.parties import PERSONS, WordMatch, bare, is_content, key, order_of
 from slice_os.verifier.wording.reading import Reading
 from slice_os.verifier.wording.words import CUES, converse, opposite
 
@@ -132,7 +132,7 @@ def compare_wording(reading: Reading) -> Comparison:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """What the text of a phrase or a span says by itself."""
+    """A reading of the text of a phrase or a span by itself."""
 
     denials: tuple[int, int]
     amounts: Sequence[Amount]
@@ -168,7 +168,7 @@ class _Cue:
         return self.phrase != self.span
 
 
-def _matches(reading: Reading, similar: FloatArray) -> list[Match]:
+def _matches(reading: Reading, similar: FloatArray) -> list[WordMatch]:
     """For each word of the phrase the word of the span that is the same, or the most similar."""
     if not similar.size:
         return []
@@ -195,11 +195,11 @@ def _matches(reading: Reading, similar: FloatArray) -> list[Match]:
         if equal:
             taken.add(best)
         if equal or own_row[best] >= _MATCHED:
-            matches.append(Match(row, best, own_row[best]))
+            matches.append(WordMatch(row, best, own_row[best]))
     return matches
 
 
-def _similarity(reading: Reading, similar: FloatArray, matches: list[Match]) -> list[Any]:
+def _similarity(reading: Reading, similar: FloatArray, matches: list[WordMatch]) -> list[Any]:
     rows, columns = (
         [place for place, word in enumerate(words) if is_content(word)] or list(range(len(words)))
         for words in (reading.phrase, reading.span)

@@ -29,7 +29,7 @@ _PASSIVE = re.compile(CUES["passive"].pattern + r"\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class WordMatch:
     """The places of a word of the phrase and of its best partner in the span; their cosine."""
 
     word: int
@@ -80,7 +80,7 @@ def is_content(word: str) -> bool:
     return word not in _CLOSED and word not in PERSONS
 
 
-def order_of(phrase: Sequence[str], span: Sequence[str], matches: Sequence[Match]) -> Order:
+def order_of(phrase: Sequence[str], span: Sequence[str], matches: Sequence[WordMatch]) -> Order:
     """The order of the matched words of a phrase in a span; words in lower case."""
     naming = {word for word in phrase if is_content(word) and not is_past(word)} | PERSONS.keys()
     parties = [one for one in matches if phrase[one.word] in naming]
@@ -108,8 +108,8 @@ def order_of(phrase: Sequence[str], span: Sequence[str], matches: Sequence[Match
 def _exchanged(
     phrase: Sequence[str],
     span: Sequence[str],
-    parties: Sequence[Match],
-    matches: Sequence[Match],
+    parties: Sequence[WordMatch],
+    matches: Sequence[WordMatch],
     converses: bool,
 ) -> bool:
     """Whether two parties have changed places around a word that stands between them in both."""
@@ -122,7 +122,7 @@ def _exchanged(
     if converses:
         places = itertools.product(enumerate(phrase), enumerate(span))
         pivots += [
-            Match(word, other, 1.0)
+            WordMatch(word, other, 1.0)
             for (word, one), (other, another) in places
             if converse(one, another)
         ]
@@ -150,7 +150,7 @@ def _passive(words: Sequence[str], place: int) -> bool:
     return _PASSIVE.search(" ".join(words[max(0, place - 3) : place + 1])) is not None
 
 
-def _pairs(matches: Sequence[Match]) -> tuple[int, int]:
+def _pairs(matches: Sequence[WordMatch]) -> tuple[int, int]:
     """Pairs of matches in the same and in the other order."""
     pairs = [(one.other, another.other) for one, another in itertools.combinations(matches, 2)]
     return sum(one < other for one, other in pairs), sum(one > other for one, other in pairs)
