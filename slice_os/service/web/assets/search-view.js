@@ -1,30 +1,25 @@
-/** The search: asks the service, and shows the hits that reach the threshold. */
+/** The search: its parts, and what each tells the others. */
 
 import { answering } from "./answering.js";
-import { TOPIC, leastOf, queryBody, samePhrases, scopeOf, usualLeast } from "./asked.js";
-import { byId, coloursBy, counted, plural } from "./dom.js";
-import { sampleInWords } from "./estimate-words.js";
+import { TOPIC, leastOf, queryBody, samePhrases } from "./asked.js";
+import { byId, coloursBy, plural } from "./dom.js";
 import { facetPanel } from "./facets.js";
-import { bestHits, mineHits } from "./fetch-hits.js";
+import { FoundHits, counts } from "./found-hits.js";
 import { headline } from "./headline.js";
+import { sayEstimate, sayHow } from "./hit-figures.js";
 import { hitList } from "./hit-list.js";
 import { labelBook, readerName } from "./labels.js";
-import { showError, showNotice, tell, toast, toastError } from "./notices.js";
+import { showNotice, tell, toastError } from "./notices.js";
 import { queryForm } from "./query-form.js";
 import { narrow, readerPane } from "./reader-pane.js";
 import { sameWords } from "./same-words.js";
-import { keyOf, ordered, reaches } from "./scores.js";
+import { keyOf } from "./scores.js";
+import { searchRun } from "./search-run.js";
 import { ask } from "./service.js";
-import { saveHits } from "./table-file.js";
 import { thresholdControl } from "./threshold.js";
-import { topicPath } from "./topic-form.js";
+import { toolbar } from "./toolbar.js";
 import { welcome } from "./welcome.js";
 import { nearTurns } from "./wordings.js";
-
-// How far below the threshold hits are fetched, so that the slider has room.
-const ROOM = 0.1;
-// Of what nobody says, so many of the nearest are shown.
-const NEAREST = 10;
 
 /**
  * @param {() => import("./address.js").View} current the view of the page
@@ -33,30 +28,23 @@ const NEAREST = 10;
  * @param {() => Promise<void>} topicsChanged
  */
 export function searchView(current, change, topics, topicsChanged) {
-  /** @type {import("./scores.js").Hit[]} */
-  let found = [];
-  let visible = [];
-  let running = new AbortController();
-  /** @type {any} */
-  let store = { min_probability: null, threshold: 0.6, least_cosine: -1 };
-  const root = byId("results");
-  const notice = byId("notice");
-  const feed = byId("hits");
+  /** The store as the service has it, and at a glance, which is null until it is known. */
+  const opened = { /** @type {any} */ store: { min_probability: null, threshold: 0.6, least_cosine: -1 }, glance: null };
+  const found = new FoundHits();
   const book = labelBook(() => current().store);
   const same = sameWords();
   const says = headline((time) => facets.allow("date", time), book.answerOf);
-  /** The store at a glance; null until it is known. */
-  let glance = null;
-  let complete = false;
+  const said = () => sayHow(found, current(), opened.store, book.answerOf, says);
+  const reached = (hit) => counts(hit, current(), opened.store);
 
   const form = queryForm(byId("query"), () => {
     const asked = form.read();
     // Other phrases are no longer those of the topic.
     if (asked.most === TOPIC && !samePhrases(asked, current())) asked.most = "every";
     change({ ...asked, ...(asked.most !== TOPIC && { least: null }), open: null }, true);
-    run().then(() => narrow() && root.scrollIntoView());
+    run().then(() => narrow() && byId("results").scrollIntoView());
   }, (phrases) => nearTurns({ ...queryBody({ ...current(), most: "every" }), phrases }));
-  const list = hitList(feed, byId("more"), {
+  const list = hitList(byId("hits"), byId("more"), {
     chosen: (hit) => reader.follow(hit),
     deed: (name, hit) => {
       if (name === "open") reader.open(hit);
@@ -85,201 +73,99 @@ export function searchView(current, change, topics, topicsChanged) {
     if (current().phrases.length) run();
   });
   const reader = readerPane(current, change, () => queryBody(current(), readerName()), (mark) => {
-    const hit = current().page === "search" && visible.find((one) => keyOf(one) === keyOf(mark));
+    const hit = current().page === "search" && found.visible.find((one) => keyOf(one) === keyOf(mark));
     if (!hit || hit === list.chosen) return;
     if (!list.shows(hit)) showSame(hit);
     list.choose(hit);
   });
-
-  const answers = answering(current, change, { book, list, topics, same }, { topicsChanged, answered: () => found.length && sayHow(), reread: run, isVisible: (hit) => visible.includes(hit) });
-  const least = () => leastOf(current(), store);
-
-  /** Whether a hit reaches the cut; of one without the score, the service knew whether it does. */
-  function counts(hit) {
-    const { measure, most } = current();
-    return hit[measure] === null ? !Number(most) : reaches(hit, measure, least());
-  }
-
-  /** The hits that count: those that reach the cut, without what is rejected. */
-  function counting() {
-    return visible.filter((hit) => book.answerOf(hit) !== false);
-  }
-
-  /** Hits with their answers, for a file. */
-  function answered(hits) {
-    return hits.map((hit) => ({ ...hit, label: book.answerOf(hit) ?? null }));
-  }
+  const bar = toolbar(change, {
+    // Hits that were cut by one score are not all that the other one has.
+    measured: () => (Number(current().most) ? drawAll() : run()),
+    ordered: showAgain,
+    saved: () => ({ hits: found.visible.map((hit) => ({ ...hit, label: book.answerOf(hit) ?? null })), store: opened.store.name }),
+  });
+  const run = searchRun(current, found, () => opened.store, {
+    begins: (view) => {
+      reader.close();
+      found.reset();
+      same.reset();
+      list.reset(coloursBy("phrase", view.phrases));
+    },
+    nothingAsked: begin,
+    asked: () => sayEstimate(current, opened.store),
+    drawn: () => {
+      if (!Number(current().most)) found.sort(current().measure);
+      drawAll();
+    },
+    ended: (seconds) => {
+      tell(`${inAll()}, in ${seconds} seconds`);
+      if (current().open) reader.reopen(found.all);
+    },
+  });
+  const answers = answering(current, change, { book, list, topics, same }, { topicsChanged, answered: () => found.all.length && said(), reread: run, isVisible: (hit) => found.visible.includes(hit) });
 
   function inAll() {
-    return `${plural(counting().length, "hit")} ${scopeOf(current(), found, complete)}`.trim();
+    const { count, scope } = found.inAll(current(), book.answerOf);
+    return `${plural(count, "hit")} ${scope}`.trim();
   }
 
   /** Show what reaches the threshold: no query, and called up to once a frame. */
   function show() {
-    const { measure, order } = current();
-    visible = ordered(found.filter(counts), order);
-    const nobody = found.length > 0 && !visible.length && current().least === null;
-    feed.classList.toggle("nearest", nobody);
+    const { all, visible } = found.cut(current(), opened.store);
+    const nearest = found.nearest(current());
+    byId("hits").classList.toggle("nearest", nearest !== null);
     list.show(current().collapse ? same.once(visible) : same.all(visible));
     facets.count(visible);
-    sayHow();
-    reader.cut(counts);
-    if (nobody) {
-      showNotice(notice, "Nobody says this", "Nearest:");
-      list.show(ordered(found, measure).slice(0, NEAREST));
-    } else if (found.length && !visible.length) {
-      showNotice(notice, "No hit reaches this threshold", `Move the slider to the left to see ${plural(found.length, "hit")}.`);
-    } else if (found.length) notice.hidden = true;
+    said();
+    reader.cut(reached);
+    if (nearest) {
+      showNotice(byId("notice"), "Nobody says this", "Nearest:");
+      list.show(nearest);
+    } else if (all.length && !visible.length) {
+      showNotice(byId("notice"), "No hit reaches this threshold", `Move the slider to the left to see ${plural(all.length, "hit")}.`);
+    } else if (all.length) byId("notice").hidden = true;
+  }
+
+  function showAgain() {
+    show();
+    list.number();
   }
 
   function showSame(hit) {
     same.open(hit);
-    show();
-    list.number();
-  }
-
-  /** Say how many hits count, of what, and how many documents have one, as far as is known. */
-  function sayHow() {
-    const count = counting().length;
-    byId("count").textContent = counted(count);
-    byId("scope").textContent = ` ${count === 1 ? "hit" : "hits"} ${scopeOf(current(), found, complete)}`;
-    const answers = visible.map(book.answerOf).filter((answer) => answer !== undefined);
-    const right = answers.filter(Boolean).length;
-    byId("answered").textContent = answers.length ? `${counted(right)} accepted, ${counted(answers.length - right)} rejected` : "";
-    const { where, measure, most } = current();
-    const near = measure === "probability" && !Number(most) ? store.least_cosine : null;
-    says.show(visible, { least: least(), measure, near, complete, within: Object.keys(where).length > 0, time: where.date });
-  }
-
-  /** What a labelled sample tells of the topic whose hits are shown. */
-  async function sayEstimate() {
-    const { most, topic } = current();
-    const found_ = most === TOPIC ? await ask(`${topicPath(topic)}/estimate?${new URLSearchParams({ store: store.name })}`).catch(() => null) : null;
-    const place = byId("estimated");
-    place.hidden = !found_ || current().topic !== topic;
-    if (found_) place.textContent = `At the cut of the topic: ${sampleInWords(found_)}.`;
+    showAgain();
   }
 
   function drawAll() {
-    const view = current();
-    const scored = found.some((hit) => hit.probability !== null);
-    byId("measures").disabled = !scored;
-    if (found.length && !scored) view.measure = "cosine";
-    byId("measures").querySelector(`[value=${view.measure}]`).checked = true;
-    byId("order").value = view.order;
-    byId("toolbar").hidden = !found.length;
-    threshold.draw(found, view.measure, least());
-    show();
-    list.number();
-  }
-
-  async function run() {
-    running.abort();
-    const mine = (running = new AbortController());
-    const view = current();
-    reader.close();
-    found = [];
-    visible = [];
-    complete = false;
-    same.reset();
-    list.reset(coloursBy("phrase", view.phrases));
-    byId("toolbar").hidden = true;
-    byId("mining").hidden = true;
-    notice.hidden = true;
-    if (view.most === TOPIC && !view.topic) view.most = "every";
-    if (!view.phrases.length && view.most !== TOPIC) return begin();
-    root.setAttribute("aria-busy", "true");
-    sayEstimate();
-    try {
-      const began = performance.now();
-      if (!Number(view.most)) await mineAll(mine.signal);
-      else await searchBest(Number(view.most), mine.signal);
-      const seconds = ((performance.now() - began) / 1000).toFixed(1);
-      if (!found.length) {
-        showNotice(notice, "Nothing says that here", Object.keys(view.where).length ? "Within the chosen fields there is no hit. Untick some, or try another wording." : "Try a wording with other words, or a shorter one.");
-      }
-      tell(`${inAll()}, in ${seconds} seconds`);
-      if (view.open) reader.reopen(found);
-    } catch (error) {
-      if (error.name !== "AbortError") showError(notice, error, run);
-    } finally {
-      if (mine === running) {
-        root.removeAttribute("aria-busy");
-        byId("mining").hidden = true;
-      }
-    }
-  }
-
-  async function searchBest(most, signal) {
-    found = await bestHits(queryBody(current(), readerName()), most, signal);
-    complete = found.length < most;
-    drawAll();
-  }
-
-  async function mineAll(signal) {
-    const { measure, most } = current();
-    // A topic has its own cut; for phrases there is some room below, for the slider.
-    const floor = Math.max(0, Math.min(least(), usualLeast(current(), store)) - ROOM);
-    const cut = most === TOPIC ? {} : { [measure === "cosine" ? "threshold" : "min_probability"]: floor };
-    const query = queryBody(current(), readerName());
-    complete = await mineHits(found, { ...query, ...cut }, signal, drawMined);
-    if (!found.length && most !== TOPIC) found = await bestHits(query, NEAREST, signal);
-    drawMined();
-  }
-
-  /** The best first: mined hits come in the order of documents. */
-  function drawMined() {
-    found.sort((one, other) => (other[current().measure] ?? -2) - (one[current().measure] ?? -2));
-    drawAll();
+    bar.draw(current(), found);
+    threshold.draw(found.all, current().measure, leastOf(current(), opened.store));
+    showAgain();
   }
 
   async function look(name) {
-    const found_ = await ask(`stores/${encodeURIComponent(name)}/overview`).catch(() => null);
+    const glance = await ask(`stores/${encodeURIComponent(name)}/overview`).catch(() => null);
     if (current().store !== name) return;
-    glance = found_;
+    opened.glance = glance;
     says.about(glance);
     form.suggest(glance?.phrases[0]);
-    if (found.length) sayHow();
+    if (found.all.length) said();
     else if (!current().phrases.length) begin();
   }
 
   function begin() {
-    root.removeAttribute("aria-busy");
-    welcome(notice, glance, (phrase) => {
+    byId("results").removeAttribute("aria-busy");
+    welcome(byId("notice"), opened.glance, (phrase) => {
       form.fill({ ...current(), phrases: [phrase], counters: [] });
       byId("query").requestSubmit();
     });
   }
 
-  byId("stop").addEventListener("click", () => {
-    running.abort();
-    drawMined();
-    if (!found.length) showNotice(notice, "Stopped", "No hit had been found yet.");
-  });
-  byId("measures").addEventListener("change", () => {
-    change({ measure: byId("measures").querySelector(":checked").value, least: null });
-    // Hits that were cut by one score are not all that the other one has.
-    if (Number(current().most)) drawAll();
-    else run();
-  });
-  byId("order").addEventListener("change", () => {
-    change({ order: byId("order").value });
-    show();
-    list.number();
-  });
-  byId("save-file").addEventListener("click", () => saveHits(answered(visible), byId("file-format").value, store.name).catch(toastError));
-  byId("copy-link").addEventListener("click", async () => {
-    change({});
-    await navigator.clipboard.writeText(location.href).then(() => toast("Link copied"), () => toast("The browser does not allow it: copy the address.", true));
-  });
-
   return {
     reader,
     /** Show the view of the page, with a store. */
-    async open(opened) {
+    async open(store) {
       const view = current();
-      store = opened;
-      glance = null;
+      Object.assign(opened, { store, glance: null });
       says.about(null);
       form.fill(view);
       await Promise.all([
@@ -288,9 +174,9 @@ export function searchView(current, change, topics, topicsChanged) {
         book.open(view.topic).catch(toastError),
         run(),
       ]);
-      facets.count(visible);
+      facets.count(found.visible);
       list.refreshAll();
-      if (found.length) sayHow();
+      if (found.all.length) said();
     },
     keys: {
       "/": () => form.focus(),
