@@ -269,7 +269,13 @@ class ScoringStore(Protocol):
 
 @runtime_checkable
 class RemoteStore(Protocol):
-    """A store whose scores may be made elsewhere."""
+    """A store whose scores may be made elsewhere.
+
+    Attributes:
+        engine: name of the server's product.
+    """
+
+    engine: str
 
     def scored_by(self) -> str:
         """What makes the scores, tried on one passage: ``client``, ``native`` or ``painless``."""

@@ -20,6 +20,7 @@ for _name in (
     os.environ.pop(_name, None)
 
 CONTRACTS = Path(__file__).parents[2] / "demo" / "contracts"
+SHORT = sorted(CONTRACTS.glob("[cel]*.txt"), key=lambda path: path.stat().st_size)[:4]
 PHRASE = "the contract renews by itself each year"
 
 
@@ -33,7 +34,6 @@ def anyio_backend() -> str:
 def contracts(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with four short contracts of the demo."""
     folder = tmp_path_factory.mktemp("contracts") / "store"
-    paths = sorted(CONTRACTS.glob("[cel]*.txt"), key=lambda path: path.stat().st_size)
     with Corpus(folder, encoder) as corpus:
-        corpus.ingest(paths[:4])
+        corpus.ingest(SHORT)
     return folder

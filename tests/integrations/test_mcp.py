@@ -59,7 +59,7 @@ async def test_a_model_searches_over_standard_streams(
         hits = corpus.search(PHRASE, top_k=2, threshold=0.3)
         async with connected(str(contracts)) as client:
             (store,) = (await answer(client, "stores"))["stores"]
-            assert store["name"] == contracts.name
+            assert store["name"] == Path(contracts).name
             assert store["documents"] == len(corpus)
             found = await answer(client, "search", phrases=[PHRASE], top_k=2, threshold=0.3)
             assert not found["complete"]

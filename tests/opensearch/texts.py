@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,11 +29,11 @@ def write_dialogues(path: Path, count: int) -> Path:
 
 
 @contextmanager
-def index_of(count: int, url: str, encoder: SpanEncoder) -> Iterator[str]:
-    """The address of an index with some dialogues, for tests that only read it."""
+def index_of(documents: int | Iterable[Document], url: str, encoder: SpanEncoder) -> Iterator[str]:
+    """The address of an index with some documents, or so many dialogues, for a module of tests."""
     name = f"test-{uuid.uuid4().hex[:12]}"
     with Corpus(f"{url}/{name}", encoder, index=IndexOptions(replicas=0)) as corpus:
-        corpus.add(dialogues(count))
+        corpus.add(dialogues(documents) if isinstance(documents, int) else documents)
     yield f"{url}/{name}"
     with OpenSearch(url) as client:
         client.indices.delete(index=f"{name}-0*")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -67,6 +68,12 @@ def store_folder(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory)
     with Corpus(folder, encoder) as corpus:
         corpus.add(DOCUMENTS)
     return folder
+
+
+@pytest.fixture
+def own_store(store_folder: Path, tmp_path: Path) -> str:
+    """A copy of it that a test may change."""
+    return str(shutil.copytree(store_folder, tmp_path / "copy"))
 
 
 @pytest.fixture

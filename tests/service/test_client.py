@@ -42,16 +42,21 @@ TOPIC: TopicTable = {
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of a store, topics and labels that the tests may change."""
+    """Of topics and labels that the tests may change."""
     return tmp_path_factory.mktemp("client")
 
 
 @pytest.fixture(scope="module")
-def process(home: Path, encoder: SpanEncoder) -> Iterator[Server]:
+def calls(home: Path, encoder: SpanEncoder) -> str:
+    """A store that the tests may change."""
     with Corpus(home / "calls", encoder) as corpus:
         corpus.add(DOCUMENTS)
-    work = ("--work", str(home))
-    with served(str(home / "calls"), *work) as server:
+    return str(home / "calls")
+
+
+@pytest.fixture(scope="module")
+def process(home: Path, calls: str) -> Iterator[Server]:
+    with served("--name", f"calls={calls}", "--work", str(home)) as server:
         yield server
 
 
@@ -62,8 +67,8 @@ def service(process: Server) -> Iterator[Client]:
 
 
 @pytest.fixture(scope="module")
-def corpus(home: Path, process: Server, encoder: SpanEncoder) -> Iterator[Corpus]:
-    with Corpus(home / "calls", encoder) as corpus:
+def corpus(calls: str, process: Server, encoder: SpanEncoder) -> Iterator[Corpus]:
+    with Corpus(calls, encoder) as corpus:
         yield corpus
 
 
@@ -203,10 +208,10 @@ def test_faults_are_those_of_the_library(service: Client) -> None:
 
 
 @pytest.mark.slow
-def test_a_key_allows_what_it_is_for(process: Server, home: Path, tmp_path: Path) -> None:
+def test_a_key_allows_what_it_is_for(process: Server, calls: str, tmp_path: Path) -> None:
     keys = tmp_path / "keys.jsonl"
     key = new_key(keys, "ann", ["read"])
-    with served(str(home / "calls"), "--keys", str(keys)) as server:
+    with served(calls, "--keys", str(keys)) as server:
         with Client(server.address, api_key=key) as reader:
             assert reader.search(PHRASE)
             with pytest.raises(AccessError, match="curate"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,11 +20,9 @@ from .conftest import DOCUMENTS, asking
 
 
 @pytest.fixture
-def writable(settings: ServiceSettings, tmp_path: Path) -> Iterator[TestClient]:
+def writable(settings: ServiceSettings, own_store: str) -> Iterator[TestClient]:
     """A service over a copy of the small store."""
-    copy = tmp_path / "copy"
-    shutil.copytree(settings.stores["calls"], copy)
-    app = create_app(replace(settings, stores={"copy": str(copy)}))
+    app = create_app(replace(settings, stores={"copy": own_store}))
     with asking(app) as client:
         yield client
 
@@ -68,9 +65,9 @@ def test_a_document_is_added_replaced_and_deleted(writable: TestClient) -> None:
 
 
 def test_a_store_that_takes_its_place_is_served(
-    writable: TestClient, encoder: SpanEncoder, tmp_path: Path
+    writable: TestClient, own_store: str, encoder: SpanEncoder, tmp_path: Path
 ) -> None:
-    location = tmp_path / "copy"
+    location = Path(own_store)
     assert writable.get("/documents/chat-1").status_code == 200
     with Corpus(tmp_path / "other", encoder) as corpus:
         corpus.add([Document("other", "I lost my card.")])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -306,10 +305,8 @@ def test_a_field_that_no_document_has_is_refused(client: TestClient, etag: str) 
     assert [(one["key"], one["hits"], one["of"]) for one in found["counts"]] == [("-", 2, None)]
 
 
-def test_counts_follow_the_store_and_the_topic(settings: ServiceSettings, tmp_path: Path) -> None:
-    shutil.copytree(settings.stores["calls"], tmp_path / "own")
-    stores = {"own": str(tmp_path / "own")}
-    with asking(create_app(replace(settings, stores=stores))) as client:
+def test_counts_follow_the_store_and_the_topic(settings: ServiceSettings, own_store: str) -> None:
+    with asking(create_app(replace(settings, stores={"own": own_store}))) as client:
 
         def total() -> int:
             (found,) = client.get("/counts").json()["topics"]

@@ -15,7 +15,7 @@ from slice_os.service.asgi.problems import problem_of
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.resources.bodies import pooled
 from slice_os.service.services import Shared
-from slice_os.stores.protocol import FieldValue
+from slice_os.stores.protocol import FieldValue, RemoteStore
 
 router = APIRouter(tags=["stores"], route_class=JsonRoute)
 
@@ -28,7 +28,7 @@ class StoreEntry(BaseModel):
 
     Attributes:
         name: that requests use.
-        kind: a folder on the service's disk, or an index in OpenSearch.
+        kind: a folder on the service's disk, or an index in OpenSearch or Elasticsearch.
         documents: number of documents.
         passages: number of passages.
         pieces: number of token vectors.
@@ -42,7 +42,7 @@ class StoreEntry(BaseModel):
     """
 
     name: str
-    kind: Literal["local", "opensearch"]
+    kind: Literal["local", "opensearch", "elasticsearch"]
     documents: int
     passages: int
     pieces: int
@@ -116,12 +116,12 @@ def values(services: Shared, name: str, field: str, limit: MostValues = 100) -> 
 
 
 def _entry(name: str, corpus: Corpus) -> dict[str, Any]:
-    info = corpus.info()
+    info, store = corpus.info(), corpus.store
     refine, fields = corpus.refinement(), corpus.fields()
     cut = usual_cut(corpus.encoder, refine.verifies)
     return {
         "name": name,
-        "kind": "local" if corpus.store.folder else "opensearch",
+        "kind": store.engine.lower() if isinstance(store, RemoteStore) else "local",
         "documents": info.documents,
         "passages": info.passages,
         "pieces": info.pieces,

@@ -79,6 +79,7 @@ class OpenSearchStore:
         self._alias = alias = IndexHandle(ours, name, location or name)
         self.index = index = require_index(alias)
         self.settings = index.settings
+        self.engine = index.settings.engine.name
         self.handle = alias.named(index.name)
         self._server = ServerFlows(index, alias.location)
         self._driver = Driver(ours, alias.location)
@@ -168,9 +169,8 @@ class OpenSearchStore:
         return "".join(one["gap"] + one["text"] for one in passages) + str(record["gap"])
 
     def document_metadata(self, doc_id: str) -> Metadata | None:
-        """The fields that all passages of a document have in common.
+        """A document's own fields, and those of its passages that are the same in all of them.
 
-        These are its own fields, and those of its passages that are the same in all of them.
         A document without a word has none.
         """
         record, passages = self._stored(doc_id, ["metadata"])

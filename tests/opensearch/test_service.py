@@ -1,0 +1,52 @@
+"""The service over an index, by the tests of the service over a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from slice_os import Corpus, SpanEncoder
+from slice_os.stores.cluster.server.connection import IndexHandle
+from slice_os.stores.cluster.server.detection import engine_of
+from tests.elasticsearch.shared import names_of
+from tests.service import conftest as serving
+from tests.service import test_answers, test_client, test_documents, test_mining, test_topics
+
+from .texts import index_of
+
+for _module in (serving, test_answers, test_client, test_documents, test_mining, test_topics):
+    globals().update(names_of(_module))
+# The tests of swaps show it.
+del globals()["test_a_store_that_takes_its_place_is_served"]
+
+pytestmark = pytest.mark.release
+
+
+@pytest.fixture(scope="module")
+def store_folder(opensearch_url: str, encoder: SpanEncoder) -> Iterator[str]:
+    """The address of an index of the same documents."""
+    with index_of(serving.DOCUMENTS, opensearch_url, encoder) as location:
+        yield location
+
+
+@pytest.fixture(scope="module")
+def calls(opensearch_url: str, encoder: SpanEncoder) -> Iterator[str]:
+    """One that the tests of the client may change."""
+    with index_of(serving.DOCUMENTS, opensearch_url, encoder) as location:
+        yield location
+
+
+@pytest.fixture
+def own_store(opensearch_url: str, index_name: str, encoder: SpanEncoder) -> str:
+    """One that a test may change."""
+    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+        corpus.add(serving.DOCUMENTS)
+    return f"{opensearch_url}/{index_name}"
+
+
+@pytest.fixture
+def kind(store_folder: str) -> str:
+    """Of the store."""
+    with IndexHandle.at(store_folder).client as client:
+        return engine_of(client).name.lower()
