@@ -15,6 +15,7 @@ from tests.opensearch.conftest import (
     Report,
     calls,
     index_name,
+    native_engine,
     quick_lease,
     report,
     runtime,
@@ -26,7 +27,7 @@ from tests.opensearch.runtime import Runtime
 from .node import ElasticsearchNode
 from .runtime import find_elasticsearch
 
-__all__ = ["calls", "index_name", "quick_lease", "report", "small_requests"]
+__all__ = ["calls", "index_name", "native_engine", "quick_lease", "report", "small_requests"]
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import socket
 import sys
 import time
@@ -21,7 +22,9 @@ from slice_os.stores.cluster.schema.settings import choose, settings_of, templat
 from slice_os.stores.cluster.server import connection, detection
 from slice_os.stores.cluster.server.connection import IndexHandle, parse_location
 from slice_os.stores.registry import store_exists
-from tests.opensearch.double import Double, serving
+from tests.command_line import Run
+from tests.opensearch.double import NO_INDEX, Answer, Double, serving
+from tests.opensearch.texts import DIALOGUES
 from tests.store_contract.document_contract import CARD
 
 KEY = "s3ntinel-k3y=="
@@ -85,6 +88,31 @@ def test_a_server_that_does_not_do(double: Double, about: Any, says: str) -> Non
         store_exists(f"{double.url}/calls")
 
 
+@pytest.mark.parametrize(
+    ("about", "answer", "told"),
+    [
+        ({**NEW, "version": {"number": "7.17.9"}}, (404, NO_INDEX), "Elasticsearch 7.17.9 answers"),
+        ({"name": "other"}, (404, NO_INDEX), "neither OpenSearch nor Elasticsearch answers"),
+        (NEW, (401, b'{"error": {"type": "security_exception"}}'), r"login refused \(401\)"),
+    ],
+    ids=["too old", "neither", "an expired key"],
+)
+@pytest.mark.parametrize("command", [("store", "info"), ("search", "a"), ("ingest", DIALOGUES)])
+def test_what_cannot_serve_is_told_in_one_line(
+    double: Double,
+    command_line: Run,
+    about: Any,
+    answer: Answer,
+    told: str,
+    command: tuple[object, ...],
+) -> None:
+    welcome(double, about, sent=PRODUCT if about != {"name": "other"} else {})
+    double.answer = lambda body: answer
+    done = command_line(*command, "--store", f"{double.url}/calls")
+    assert (done.status, done.out, done.err.count("\n")) == (1, "", 1)
+    assert re.search(f"^slice-os: {double.url}/calls: {told}", done.err), done.err
+
+
 def test_an_address_that_says_it_is_not_asked(double: Double) -> None:
     double.sent = PRODUCT
     scheme = f"elasticsearch+{double.url}"
@@ -95,7 +123,7 @@ def test_an_address_that_says_it_is_not_asked(double: Double) -> None:
 
 def test_another_product_is_refused_where_elasticsearch_is_said(double: Double) -> None:
     double.answer = lambda body: (200, b"{}")
-    with pytest.raises(SliceError, match=f"{double.url}: not Elasticsearch, or a proxy drops its"):
+    with pytest.raises(SliceError, match=f"{double.url}/calls: .* nothing of Elasticsearch; does"):
         store_exists(f"elasticsearch+{double.url}/calls")
 
 

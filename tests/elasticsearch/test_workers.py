@@ -6,12 +6,6 @@ from tests.opensearch import test_workers as shared
 
 from .shared import names_of
 
-globals().update(
-    names_of(
-        shared,
-        test_one_that_was_cut_off_writes_nothing_after_another_took_over="proxy without header",
-        TestCreating="makes clients of opensearch-py",
-    )
-)
+globals().update(names_of(shared, TestCreating="makes clients of opensearch-py"))
 
 pytestmark = pytest.mark.release

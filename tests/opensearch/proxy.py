@@ -28,6 +28,7 @@ class Reply:
         length: as the header says; that of the body by default.
         delay: seconds before the answer.
         silent: close the connection without any answer.
+        product: the header by which Elasticsearch's clients know it.
     """
 
     status: int
@@ -37,6 +38,7 @@ class Reply:
     length: int | None = None
     delay: float = 0.0
     silent: bool = False
+    product: str | None = None
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ class Proxy:
         try:
             connection.request(request.method, request.path, request.body, headers)
             found = connection.getresponse()
-            return Reply(found.status, found.read(), found.headers.get_content_type())
+            product, kind = found.headers["x-elastic-product"], found.headers.get_content_type()
+            return Reply(found.status, found.read(), kind, product=product)
         finally:
             connection.close()
 
@@ -115,6 +118,8 @@ def proxying(proxy: Proxy) -> Iterator[Proxy]:
             self.send_header("content-type", reply.kind)
             length = len(reply.body) if reply.length is None else reply.length
             self.send_header("content-length", str(length))
+            if reply.product is not None:
+                self.send_header("x-elastic-product", reply.product)
             if reply.retry_after is not None:
                 self.send_header("retry-after", reply.retry_after)
             self.end_headers()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from opensearchpy import OpenSearch
@@ -136,6 +138,47 @@ def test_an_alias_of_two_indices_is_refused(
     opensearch.indices.create(index=other, body={"aliases": {index_name: {}}})
     with pytest.raises(StoreError, match="stands for 2 indices; name one of them"):
         corpus.search("cancel my order")
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (
+            {"settings": {"index.routing.allocation.require._name": "nobody"}},
+            r"no node has \[.*\]; wait for the node",
+        ),
+        (
+            {"mappings": {"properties": {"reading": {"type": "keyword"}}}},
+            r"field reading is of type keyword, but \w+ searches text; .* its mapping was changed",
+        ),
+        (
+            {"mappings": {"properties": {"spans": {"properties": {"vec": {"type": "float"}}}}}},
+            r"field vec is of type float, but \w+ searches \w+_vector; .* from another engine",
+        ),
+    ],
+    ids=["a cluster in the red", "a changed mapping", "another engine"],
+)
+def test_what_cannot_be_used_is_told_in_one_line(
+    opensearch: OpenSearch,
+    corpus: Corpus,
+    opensearch_url: str,
+    index_name: str,
+    changes: dict[str, Any],
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setitem(os.environ, "SLICE_OS_RETRY_SECONDS", "0")
+    other = f"{index_name}-000002"
+    nobody = {"wait_for_active_shards": "0"}
+    opensearch.indices.create(index=other, body=changes, params=nobody)
+    (tmp_path / "note.txt").write_text("Cancel my order.")
+    for command in (["search", "cancel"], ["store", "info"], ["ingest", tmp_path / "note.txt"]):
+        store = f"{opensearch_url}/{other}"
+        status, output, errors = call_cli(capsys, *command, "--store", store)
+        assert (status, output, errors.count("\n")) == (1, "", 1)
+        assert re.search(f"{store}: .*{told}", errors), errors
 
 
 @pytest.mark.parametrize("text", ["soon", "-1", "inf", "nan"])

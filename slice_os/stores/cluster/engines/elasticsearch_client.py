@@ -17,7 +17,7 @@ import opensearchpy
 from opensearchpy import OpenSearch, exceptions
 from opensearchpy.serializer import JSONSerializer
 
-from slice_os.errors import StoreError, imported
+from slice_os.errors import imported
 from slice_os.stores.cluster.engines.engine import Engine
 
 if TYPE_CHECKING:
@@ -81,10 +81,8 @@ class _Requests:
         meta, answer = yield request | ({} if limit is None else {"request_timeout": limit})
         fine = 200 <= meta.status < 300
         if fine and meta.headers.get("x-elastic-product") != self.engine.name:
-            raise StoreError(
-                f"{meta.node.scheme}://{meta.node.host}:{meta.node.port}: not {self.engine.name}, "
-                "or a proxy drops its header X-Elastic-Product"
-            )
+            told = f"nothing of {self.engine.name}; does a proxy drop its header X-Elastic-Product?"
+            raise exceptions.TransportError("N/A", "", {"error": {"reason": told}})
         if method == "HEAD" and meta.status in (200, 404):
             return fine
         if fine or meta.status in (ignore if isinstance(ignore, Collection) else (ignore,)):

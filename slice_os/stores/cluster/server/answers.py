@@ -17,7 +17,7 @@ from opensearchpy import exceptions
 from slice_os.errors import InputError, StoreError, UnavailableError
 
 LONGEST_REASON = 300
-_MISSING = re.compile(r"(?<=missing )shards \[\[.*?\]\]")
+_MISSING = re.compile(r"(?<=missing )shards \[\[.*?\]\]|(?<=No shard available for \[get )\[.*?\]")
 
 VARIABLE = "SLICE_OS_RETRY_SECONDS"
 RETRY_SECONDS = 300.0
