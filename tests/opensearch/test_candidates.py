@@ -91,6 +91,14 @@ def test_candidates_are_fetched_in_several_answers(
     assert calls.search(PHRASES, top_k=30) == whole
 
 
+def test_the_log_says_once_what_scores(calls: Corpus, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "slice_os")
+    for _ in range(2):
+        calls.search(PHRASES)
+    (told,) = [one.getMessage() for one in caplog.records if "scored by" in one.getMessage()]
+    assert told.endswith(f": scored by {calls.store.scored_by()}")  # type: ignore[attr-defined]
+
+
 def test_your_own_client(
     calls: Corpus, location: str, opensearch: OpenSearch, encoder: SpanEncoder
 ) -> None:

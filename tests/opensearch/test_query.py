@@ -143,6 +143,28 @@ def test_the_example_with_curl_runs(location: str) -> None:
     assert bm25["hits"]["hits"]
 
 
+@pytest.mark.skipif(shutil.which("curl") is None, reason="no curl on this machine")
+def test_curl_sends_every_request(location: str, query: Callable[..., str]) -> None:
+    """As the consoles of OpenSearch and Kibana do: a path, and lines of JSON."""
+    asked = json.loads(query(PHRASE))
+
+    def curl(path: str, *lines: dict[str, Any]) -> dict[str, Any]:
+        command = ["curl", "-sS", "--fail-with-body", "-H", "Content-Type: application/json"]
+        command += ["--data-binary", "@-", location.rpartition("/")[0] + path]
+        body = "".join(json.dumps(line) + "\n" for line in lines)
+        done = subprocess.run(command, input=body, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return answer
+
+    answers = curl(asked["candidates"]["path"], *asked["candidates"]["lines"])["responses"]
+    assert [bool(answer["hits"]["hits"]) for answer in answers[:2]] == [True, True]
+    for kind in ("scored", "tokens", "hybrid"):
+        if (request := asked[kind]) is not None:
+            for body in request.get("bodies") or [request["body"]]:
+                assert not curl(request["path"], body)["timed_out"]
+
+
 def test_folders_have_no_requests(tmp_path: Path) -> None:
     done = CliRunner().invoke(cli, ["index", "query", PHRASE, "--store", str(tmp_path)])
     assert done.exit_code == 2

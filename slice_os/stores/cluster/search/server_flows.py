@@ -51,6 +51,7 @@ PRECISION = 3e-4
 # of a random sample tell where one ends.
 RANGE_PASSAGES = 8_000
 EDGE_SAMPLES = 8
+SCORERS = {None: "client", NATIVE: "native", PAINLESS: "painless"}
 
 T = TypeVar("T")
 
@@ -112,8 +113,7 @@ class ServerFlows(SearchFlows):
         if not self._known:
             try:
                 plugins = yield LIST_PLUGINS
-            except StoreError:
-                # Not everybody may list them.
+            except StoreError:  # not everybody may list them
                 plugins = []
             (answer,) = yield from self.msearch([scripted.measure()], query)
             self._size = scripted.IndexSize.of(answer)
@@ -121,6 +121,8 @@ class ServerFlows(SearchFlows):
             self._known = True
             if self.index.engine.proves_scripts:
                 yield from self._prove(searches.ids_of([answer]), query)
+            if self._known:
+                logger.info("%s: scored by %s", self.location, SCORERS[self._engine])
         return self._engine
 
     def scored_by(self, query: Query) -> Flow[str]:
@@ -128,7 +130,7 @@ class ServerFlows(SearchFlows):
         yield from self.find_engine(query)
         (answer,) = yield from self.msearch([scripted.measure()], query)
         yield from self._prove(searches.ids_of([answer]), query)
-        return {None: "client", NATIVE: "native", PAINLESS: "painless"}[self._engine]
+        return SCORERS[self._engine]
 
     def _prove(self, ids: Sequence[str], query: Query) -> Flow[None]:
         """Compare the engine's score of a passage with ours, and give it up if they differ.
