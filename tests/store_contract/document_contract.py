@@ -105,9 +105,13 @@ def numbered(count: int) -> list[Document]:
     return [Document(f"doc {n}", f"number {n} is here. " * (1 + n % 4)) for n in range(count)]
 
 
-def fill(store: Store, documents: Iterable[Document]) -> dict[str, DocumentPart]:
+def fill(
+    store: Store, documents: Iterable[Document], words_each: int = 7
+) -> dict[str, DocumentPart]:
     """Write documents with random vectors; returns them by id."""
-    parts = {document.id: random_part(document, n) for n, document in enumerate(documents)}
+    parts = {
+        document.id: random_part(document, n, words_each) for n, document in enumerate(documents)
+    }
     with store.writer() as writer:
         rejections = [rejection for part in parts.values() for rejection in writer.write(part)]
         assert not [*rejections, *writer.flush()]
