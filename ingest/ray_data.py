@@ -1,4 +1,4 @@
-"""Ray Data: a batch encoder, and a sink that writes into an index in OpenSearch.
+"""Ray Data: a batch encoder, and a sink that writes into an index of a server.
 
 Examples:
     >>> sink = IndexSink("http://localhost:9200/calls")
@@ -154,7 +154,7 @@ class IndexSink(Datasink):  # type: ignore[misc]
         location: as given.
         summary: what was done; None before the end.
 
-    Raises a `StoreError` if the location is not that of an index in OpenSearch.
+    Raises a `StoreError` if the location is not that of an index on a server.
     """
 
     def __init__(
@@ -167,7 +167,9 @@ class IndexSink(Datasink):  # type: ignore[misc]
         dead_letters: str | Path = "dead-letters.jsonl",
     ) -> None:
         if not isinstance(find_backend(location), OpenSearchBackend):
-            raise StoreError(f"{location}: Ray writes into OpenSearch only; use http://HOST/INDEX")
+            raise StoreError(
+                f"{location}: Ray writes into OpenSearch or Elasticsearch; use http://HOST/INDEX"
+            )
         if not store_exists(location):
             encoder = SpanEncoder(model)
             create_store(location, NewStore(encoder.card, max_pieces, encoder.projection, index))

@@ -39,7 +39,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Maintain": {
         "store": ("store:store", "Describe, list, delete, compact, copy or check what is stored."),
-        "index": ("index:index", "Plan, migrate and query an index in OpenSearch."),
+        "index": ("index:index", "Plan, migrate and query an index on a server."),
         "doctor": ("doctor:doctor", "Check what works here, and how fast."),
     },
     "Build": {

@@ -66,7 +66,7 @@ _FLAGS: dict[str, Option] = {
     "where": where_option,
     "exhaustive": option(
         "--candidates",
-        "OpenSearch: score only passages that the index proposes; faster, but may miss some.",
+        "Index: score only passages that the index proposes; faster, but may miss some.",
         is_flag=True,
         callback=lambda _context, _option, candidates: not candidates,
     ),
@@ -97,7 +97,7 @@ _SEARCH_FLAGS: dict[str, Option] = {
     ),
     "num_candidates": option(
         click.IntRange(1, MAX_CANDIDATES),
-        "OpenSearch: passages to score, by vector and by BM25 each. Keep it for all pages.",
+        "Index: passages to score, by vector and by BM25 each. Keep it for all pages.",
         default=NUM_CANDIDATES,
     ),
     "per_passage": option(

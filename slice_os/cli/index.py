@@ -1,4 +1,4 @@
-"""`slice-os index`: an index in OpenSearch, its versions and its requests."""
+"""`slice-os index`: an index on a server, its versions and its requests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=CommandGroup)
 def index() -> None:
-    """Migrate and query an index in OpenSearch; STORE names the alias of its versions."""
+    """Migrate and query an index on a server; STORE names the alias of its versions."""
 
 
 @index.command()
@@ -130,7 +130,7 @@ def query(
     ],
     encoder: EncoderChoice,
 ) -> None:
-    """Print the OpenSearch requests that find PHRASE.
+    """Print the requests to OpenSearch or Elasticsearch that find PHRASE.
 
     They are for applications in any language: one JSON object with the vectors, a multi-search
     for candidates, a search that scores them and returns spans, and the hybrid query if

@@ -77,7 +77,7 @@ def ingest(
     used goes to the dead letters with the reason, reading continues, and the exit status is 1.
     Files of unknown formats are counted by extension.
 
-    Index options apply when an index in OpenSearch is created. To change them later, use
+    Index options apply when an index on a server is created. To change them later, use
     `slice-os index reindex`.
     """
     from slice_os.corpus import Corpus

@@ -255,7 +255,7 @@ _index = group(
     truncate_dim=option(
         COUNT, "Index: length of span vectors; by default a quarter of the model's."
     ),
-    analyzer=option("Index: name of a text analyzer in OpenSearch."),
+    analyzer=option("Index: name of a text analyzer of the server."),
     fields=option(
         "--field", "NAME=TYPE", "Index: type of a metadata field; repeatable.", multiple=True
     ),

@@ -129,8 +129,7 @@ def mcp(
         option(
             "--store",
             "STORE",
-            "Folder, or http(s)://[user@]host[:port]/index in OpenSearch; repeatable (or set "
-            "SLICE_OS_STORE).",
+            "Folder, or http(s)://[user@]host[:port]/index; repeatable (or set SLICE_OS_STORE).",
             envvar="SLICE_OS_STORE",
         ),
     ],

@@ -123,7 +123,7 @@ def compact(store: Store) -> None:
     BM25 index, stay until the store is compacted; an ingest does so when a quarter of the
     vectors are dead. Searches can go on. The disk needs room for a second copy of what stays.
 
-    Only for a store in a folder: OpenSearch removes deleted documents when it merges segments.
+    Only for a store in a folder: a server removes deleted documents when it merges segments.
     """
     from slice_os.stores.local import LocalStore
     from slice_os.stores.local.files import folder_size
@@ -131,7 +131,7 @@ def compact(store: Store) -> None:
     folder = _folder(store)
     if folder is None:
         raise click.UsageError(
-            "compact is for a store in a folder; OpenSearch removes deleted documents when it "
+            "compact is for a store in a folder; a server removes deleted documents when it "
             "merges segments (POST /INDEX/_forcemerge?only_expunge_deletes=true)"
         )
     with closing(LocalStore.open(folder)) as opened:
@@ -183,7 +183,7 @@ def check(
 ) -> int:
     """Check that a store is as it was written.
 
-    In a folder, every file is compared with its checksums and counts. In OpenSearch, every
+    In a folder, every file is compared with its checksums and counts. On a server, every
     document must have all its passages; STORE may also name one version of an index, and an
     ingest in progress can look like a fault.
 
