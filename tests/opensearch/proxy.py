@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 JSON = "application/json"
+PRODUCT = "x-elastic-product"
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Reply:
         length: as the header says; that of the body by default.
         delay: seconds before the answer.
         silent: close the connection without any answer.
-        product: the header by which Elasticsearch's clients know it.
+        product: what the node says that it is, for Elasticsearch's header of that name.
     """
 
     status: int
@@ -43,12 +44,13 @@ class Reply:
 
 @dataclass(frozen=True)
 class Request:
-    """What the proxy was sent; `number` counts from 0."""
+    """What the proxy was sent, and its header Authorization; `number` counts from 0."""
 
     number: int
     method: str
     path: str
     body: bytes
+    login: str | None = None
 
 
 Forward = Callable[[], Reply]
@@ -80,7 +82,7 @@ class Proxy:
     def answer(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> Reply:
         """The answer to a request."""
         with self._lock:
-            request = Request(self.requests, method, path, body)
+            request = Request(self.requests, method, path, body, headers.get("authorization"))
             self.requests += 1
         return self.fault(request, lambda: self._forward(request, headers))
 
@@ -89,7 +91,7 @@ class Proxy:
         try:
             connection.request(request.method, request.path, request.body, headers)
             found = connection.getresponse()
-            product, kind = found.headers["x-elastic-product"], found.headers.get_content_type()
+            kind, product = found.headers.get_content_type(), found.headers[PRODUCT]
             return Reply(found.status, found.read(), kind, product=product)
         finally:
             connection.close()
@@ -118,10 +120,9 @@ def proxying(proxy: Proxy) -> Iterator[Proxy]:
             self.send_header("content-type", reply.kind)
             length = len(reply.body) if reply.length is None else reply.length
             self.send_header("content-length", str(length))
-            if reply.product is not None:
-                self.send_header("x-elastic-product", reply.product)
-            if reply.retry_after is not None:
-                self.send_header("retry-after", reply.retry_after)
+            for name, value in (("retry-after", reply.retry_after), (PRODUCT, reply.product)):
+                if value is not None:
+                    self.send_header(name, value)
             self.end_headers()
             if self.command != "HEAD":
                 self.wfile.write(reply.body)

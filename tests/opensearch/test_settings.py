@@ -17,6 +17,7 @@ from slice_os.stores.cluster.server.connection import parse_location
 from .support import call_cli, concrete, documents, meta
 
 SENTINEL = "s3ntinel"
+FLOATS = {"vec": {"type": "float"}}
 
 
 @pytest.mark.parametrize(
@@ -152,7 +153,7 @@ def test_an_alias_of_two_indices_is_refused(
             r"field reading is of type keyword, but \w+ searches text; .* its mapping was changed",
         ),
         (
-            {"mappings": {"properties": {"spans": {"properties": {"vec": {"type": "float"}}}}}},
+            {"mappings": {"properties": {"spans": {"type": "nested", "properties": FLOATS}}}},
             r"field vec is of type float, but \w+ searches \w+_vector; .* from another engine",
         ),
     ],
