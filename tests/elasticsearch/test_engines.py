@@ -193,6 +193,22 @@ def test_a_host_that_accepts_nobody_is_given_up_soon(
         assert time.monotonic() - began < 30
 
 
+@pytest.mark.parametrize("engine", ["elasticsearch", "opensearch"])
+def test_an_answer_has_as_long_as_the_store_allows(
+    engine: str, double: Double, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(body: bytes) -> Answer:
+        time.sleep(1)
+        return 404, NO_INDEX
+
+    double.answer, double.sent = late, PRODUCT
+    location = f"{engine}+{double.url}/calls"
+    assert not store_exists(location)
+    monkeypatch.setattr(connection, "_TIMEOUT", Timeout(connect=60, read=0.1))
+    with pytest.raises(SliceError, match=r"calls: no answer \(ConnectionTimeout\)"):
+        store_exists(location)
+
+
 def test_an_index_of_the_other_engine() -> None:
     options = IndexOptions()
     settings = choose(options, CARD, 128, None, OPENSEARCH)

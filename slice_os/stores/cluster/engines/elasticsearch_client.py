@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
 RETRIED = (502, 503, 504)
+# What the official client keeps for itself, and its transport is told with each request.
+_TOLD = ("request_timeout", "max_retries", "retry_on_status", "retry_on_timeout")
 
 
 def connect(options: Mapping[str, Any], engine: Engine, asynchronous: bool = False) -> Any:
@@ -77,6 +79,7 @@ class _Requests:
             "target": f"{url}?{urlencode(options)}" if options else url,
             "headers": sent | ({} if body is None else {"content-type": "application/json"}),
             "body": None if body is None else self.serializer.dumps(body),
+            **{name: getattr(self.official, f"_{name}") for name in _TOLD},
         }
         meta, answer = yield request | ({} if limit is None else {"request_timeout": limit})
         fine = 200 <= meta.status < 300
