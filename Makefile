@@ -80,9 +80,10 @@ release: $(VENV)/.all ## Build wheel, source archive, SBOM and checksums into di
 	$(BIN)/python scripts/release.py
 
 .PHONY: plugin
-plugin: $(VENV)/.base ## Build and test the OpenSearch plugin into plugin/target/releases/; needs a JDK and Maven
-	@home="$$($(BIN)/python -c 'from tests.opensearch.runtime import find_jdk; print(find_jdk())')" && \
-	  JAVA_HOME="$$home" mvn --batch-mode --quiet -f plugin/pom.xml package
+plugin: $(VENV)/.base ## Build and test the plugin of each engine into plugin/target/releases/; needs a JDK and Maven
+	@export JAVA_HOME="$$($(BIN)/python -c 'from tests.opensearch.runtime import find_jdk; print(find_jdk())')" && \
+	  for engine in opensearch.version=3.5.0 elasticsearch.version=9.5.3; do \
+	    mvn --batch-mode --quiet -f plugin/pom.xml -D$$engine package || exit 1; done
 	@ls plugin/target/releases/*.zip
 
 .PHONY: lock

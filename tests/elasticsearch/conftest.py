@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ from opensearchpy import OpenSearch
 from slice_os.stores.cluster.server.connection import parse_location
 from tests.opensearch.conftest import (
     Report,
+    built,
     calls,
     index_name,
     native_engine,
@@ -25,7 +27,7 @@ from tests.opensearch.node import shared_node
 from tests.opensearch.runtime import Runtime
 
 from .node import ElasticsearchNode
-from .runtime import find_elasticsearch
+from .runtime import find_elasticsearch, find_elasticsearch_plugin
 
 __all__ = ["calls", "index_name", "native_engine", "quick_lease", "report", "small_requests"]
 
@@ -37,13 +39,23 @@ def elasticsearch_runtime(report: Report) -> Runtime:
 
 
 @pytest.fixture(scope="session")
+def elasticsearch_plugins(report: Report) -> list[Path]:
+    """Our own plugin for Elasticsearch."""
+    return built(find_elasticsearch_plugin, report)
+
+
+@pytest.fixture(scope="session")
 def elasticsearch_url(request: pytest.FixtureRequest, shared_folder: Path) -> Iterator[str]:
-    """The address of a node: ``ELASTICSEARCH_URL``, or one started here, for all workers."""
+    """The address of a node: ``ELASTICSEARCH_URL``, or one started here, for all workers.
+
+    The one started here has our own plugin, if it can be built.
+    """
     if url := os.environ.get("ELASTICSEARCH_URL"):
         yield url
         return
     runtime: Runtime = request.getfixturevalue("elasticsearch_runtime")
-    make = partial(ElasticsearchNode, runtime)
+    plugins: list[Path] = request.getfixturevalue("elasticsearch_plugins")
+    make = partial(ElasticsearchNode, runtime, plugins=plugins)
     with shared_node(shared_folder, "elasticsearch", make) as url:
         yield url
 
@@ -59,3 +71,14 @@ def opensearch(elasticsearch_url: str) -> Iterator[OpenSearch]:
     """A client of the session's node, as the store makes it."""
     with parse_location(f"{elasticsearch_url}/none").client() as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def scriptless_node(
+    elasticsearch_runtime: Runtime, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ElasticsearchNode]:
+    """A node without our plugin, so without any scripts."""
+    home = tmp_path_factory.mktemp("scriptless-node")
+    with ElasticsearchNode(elasticsearch_runtime, home, heap="512m") as node:
+        yield node
+    shutil.rmtree(home)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from tests.opensearch.node import HEAP, Node
 
-from .runtime import VERSION, find_elasticsearch
+from .runtime import VERSION, find_elasticsearch, find_elasticsearch_plugin
 
 
 class ElasticsearchNode(Node):
@@ -25,10 +25,10 @@ class ElasticsearchNode(Node):
 
     def launch(self) -> None:
         """Start the JVM and return at once."""
-        self.home.mkdir(parents=True, exist_ok=True)
-        for part in ("modules", "plugins"):
+        (self.home / "plugins").mkdir(parents=True, exist_ok=True)
+        for part in ("modules", "plugins/missing"):
             with suppress(FileExistsError):
-                (self.home / part).symlink_to(self.runtime.archive.with_name(part))
+                (self.home / part).symlink_to(self.runtime.archive.parent / part)
         super().launch()
 
     def _all_settings(self) -> dict[str, Any]:
@@ -56,9 +56,14 @@ def main() -> None:
         print(line, file=sys.stderr)  # noqa: T201
 
     runtime = find_elasticsearch(report, chosen.version)
+    options: dict[str, Any] = {
+        "heap": chosen.heap,
+        "brief": False,
+        "plugins": [find_elasticsearch_plugin(report, chosen.version)],
+    }
     with (
         tempfile.TemporaryDirectory(prefix="slice-os-node-") as home,
-        ElasticsearchNode(runtime, Path(home), heap=chosen.heap, brief=False) as node,
+        ElasticsearchNode(runtime, Path(home), **options) as node,
         suppress(KeyboardInterrupt),
     ):
         print(node.url, flush=True)  # noqa: T201

@@ -11,7 +11,14 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.opensearch.runtime import MINIMUM_JAVA, Runtime, cached_folder, find_jdk, run_maven
+from tests.opensearch.runtime import (
+    MINIMUM_JAVA,
+    Runtime,
+    cached_folder,
+    find_jdk,
+    find_plugin,
+    run_maven,
+)
 
 VERSION = os.environ.get("ELASTICSEARCH_VERSION", "9.5.3")
 POM = Path(__file__).with_name("pom.xml")
@@ -19,6 +26,17 @@ LAUNCHER = Path(__file__).with_name("StartNode.java")
 MISSING = Path(__file__).with_name("Missing.java")
 
 _NETTY = "transport-netty4"
+# What a plugin's handlers are made of in Elasticsearch 8.
+_SERVICES = "RestHandlersServices services"
+_SERVICES_OF_8 = """
+    org.elasticsearch.common.settings.Settings settings,
+    org.elasticsearch.common.io.stream.NamedWriteableRegistry registry,
+    org.elasticsearch.rest.RestController controller,
+    org.elasticsearch.common.settings.ClusterSettings ofCluster,
+    org.elasticsearch.common.settings.IndexScopedSettings ofIndex,
+    org.elasticsearch.common.settings.SettingsFilter filter,
+    org.elasticsearch.cluster.metadata.IndexNameExpressionResolver names
+"""
 # A module named there, or a place to deploy to, makes these jars look for the distribution's.
 _NOT_HERE = re.compile("^(modulename|deployment.target)=.*$", re.MULTILINE)
 
@@ -48,13 +66,21 @@ def find_elasticsearch(report: Callable[[str], None], version: str = VERSION) ->
     return Runtime(home / "bin" / "java", str(folder / "target" / "lib" / "*"), folder / "node.jsa")
 
 
+def find_elasticsearch_plugin(report: Callable[[str], None], version: str = VERSION) -> Path:
+    """The zip of our own plugin; see `find_plugin`."""
+    return find_plugin(report, "elasticsearch", version)
+
+
 def _arrange(folder: Path, jdk: Path, version: str) -> None:
     """The network as a module, what is missing as a plugin, and the rest as the class path."""
-    jars = folder / "target" / "all"
+    jars, missing = folder / "target" / "all", folder / MISSING.name
+    source = MISSING.read_text()
+    old = source.replace(_SERVICES, _SERVICES_OF_8)
+    missing.write_text(old if version.startswith("8.") else source)
     subprocess.run(
         [
             *(jdk / "bin" / "javac", "-nowarn", "--release", str(MINIMUM_JAVA)),
-            *("-d", folder / "classes", "-cp", jars / "*", LAUNCHER, MISSING),
+            *("-d", folder / "classes", "-cp", jars / "*", LAUNCHER, missing),
         ],
         check=True,
     )

@@ -9,7 +9,6 @@ from .shared import names_of
 globals().update(
     names_of(
         shared,
-        test_an_application_searches_as_search_does="this node runs no scripts",
         test_the_examples_in_python_run="one hands over a client of opensearch-py",
     )
 )

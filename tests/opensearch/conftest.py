@@ -56,9 +56,14 @@ def opensearch_runtime(report: Report) -> Runtime:
 
 @pytest.fixture(scope="session")
 def plugins(report: Report) -> list[Path]:
+    """Our own plugin for OpenSearch."""
+    return built(find_plugin, report)
+
+
+def built(find: Callable[[Report], Path], report: Report) -> list[Path]:
     """Our own plugin, or nothing if it cannot be built, which fails under CI=true."""
     try:
-        return [find_plugin(report)]
+        return [find(report)]
     except RuntimeMissingError as error:
         if os.environ.get("CI") == "true":
             pytest.fail(str(error), pytrace=False)

@@ -72,11 +72,15 @@ def find_runtime(report: Callable[[str], None]) -> Runtime:
     return Runtime(home / "bin" / "java", _class_path(folder), folder / "node.jsa")
 
 
-def find_plugin(report: Callable[[str], None]) -> Path:
-    """The zip of our own plugin for this version, built again if its sources have changed.
+def find_plugin(
+    report: Callable[[str], None], engine: str = "opensearch", version: str = VERSION
+) -> Path:
+    """The zip of our own plugin for a version, built again if its sources have changed.
 
     Args:
         report: told about the build.
+        engine: as Maven's property calls its version.
+        version: of the engine.
 
     Raises:
         RuntimeMissingError: if there is no JDK, no Maven, or the build or its tests fail.
@@ -85,14 +89,17 @@ def find_plugin(report: Callable[[str], None]) -> Path:
     pom, sources = PLUGIN / "pom.xml", PLUGIN / "src"
 
     def make(folder: Path) -> None:
-        report(f"OpenSearch {VERSION}: building and testing our plugin with Maven (once)")
+        report(f"{engine} {version}: building and testing our plugin with Maven (once)")
         shutil.copy(pom, folder)
         shutil.copytree(sources, folder / "src")
         failure = "build the plugin", "`make plugin` shows all that it says"
-        deque(run_maven(folder / "pom.xml", "package", home, failure), maxlen=0)
+        chosen = f"-D{engine}.version={version}"
+        deque(run_maven(folder / "pom.xml", "package", home, failure, chosen), maxlen=0)
 
-    folder = cached_folder([pom, *filter(Path.is_file, sources.rglob("*"))], make)
-    return folder / "target" / "releases" / f"slice-os-span-score-{VERSION}.0.zip"
+    files = [pom, *filter(Path.is_file, sources.rglob("*"))]
+    folder = cached_folder(files, make, f"{engine}-{version}")
+    (found,) = (folder / "target" / "releases").glob("*.zip")
+    return found
 
 
 def cached_folder(

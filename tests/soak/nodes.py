@@ -1,4 +1,4 @@
-"""Real nodes for the scripts, OpenSearch's with our plugin."""
+"""Real nodes for the scripts, with our plugin."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.elasticsearch.node import ElasticsearchNode
-from tests.elasticsearch.runtime import find_elasticsearch
+from tests.elasticsearch.runtime import find_elasticsearch, find_elasticsearch_plugin
 from tests.opensearch import node as nodes
 from tests.opensearch.node import Cluster, Node
 from tests.opensearch.runtime import Runtime, find_plugin, find_runtime
@@ -26,13 +26,12 @@ def running_node(
     with _home() as home:
         if engine == "elasticsearch":
             nodes.START_SECONDS = PATIENCE
-            node: Node = ElasticsearchNode(
-                find_elasticsearch(_report), home, heap=heap, brief=brief
-            )
+            make: type[Node] = ElasticsearchNode
+            runtime = find_elasticsearch(_report)
+            plugins = [find_elasticsearch_plugin(_report)]
         else:
-            runtime, plugins = _found()
-            node = Node(runtime, home, heap=heap, brief=brief, plugins=plugins)
-        with node:
+            make, (runtime, plugins) = Node, _found()
+        with make(runtime, home, heap=heap, brief=brief, plugins=plugins) as node:
             yield node
 
 

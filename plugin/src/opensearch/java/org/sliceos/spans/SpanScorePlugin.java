@@ -1,4 +1,4 @@
-package org.sliceos.opensearch;
+package org.sliceos.spans;
 
 import java.util.Collection;
 import org.opensearch.common.settings.Settings;

@@ -1,11 +1,11 @@
-package org.sliceos.opensearch;
+package org.sliceos.spans;
 
 import java.util.Map;
 import java.util.Set;
-import org.opensearch.script.FieldScript;
-import org.opensearch.script.ScoreScript;
-import org.opensearch.script.ScriptContext;
-import org.opensearch.script.ScriptEngine;
+import org.elasticsearch.script.FieldScript;
+import org.elasticsearch.script.ScoreScript;
+import org.elasticsearch.script.ScriptContext;
+import org.elasticsearch.script.ScriptEngine;
 
 /**
  * The script language {@code slice_os}. It has two scripts: {@code best_span} scores passages,

@@ -1,11 +1,11 @@
-package org.sliceos.opensearch;
+package org.sliceos.spans;
 
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import org.apache.lucene.index.LeafReaderContext;
-import org.opensearch.script.FieldScript;
-import org.opensearch.search.lookup.SearchLookup;
+import org.elasticsearch.script.FieldScript;
+import org.elasticsearch.search.lookup.SearchLookup;
 
 /**
  * Returns a passage's best span as the list of its cosine, start, end and number of words; an empty

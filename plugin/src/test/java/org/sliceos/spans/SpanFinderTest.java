@@ -1,4 +1,4 @@
-package org.sliceos.opensearch;
+package org.sliceos.spans;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;

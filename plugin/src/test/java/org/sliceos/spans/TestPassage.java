@@ -1,4 +1,4 @@
-package org.sliceos.opensearch;
+package org.sliceos.spans;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;

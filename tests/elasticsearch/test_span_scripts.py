@@ -1,0 +1,16 @@
+"""The scripts of the native engine give the best span on Elasticsearch, as on OpenSearch."""
+
+import pytest
+
+from tests.opensearch import test_span_scripts as shared
+
+from .shared import names_of
+
+globals().update(names_of(shared, language="the node has no Painless"))
+
+pytestmark = pytest.mark.release
+
+
+@pytest.fixture
+def language(native_engine: None) -> str:
+    return "slice_os"
