@@ -40,6 +40,7 @@ class Engine:
         connect: makes a client from the options of opensearch-py.
         connect_async: makes an asyncio client.
         index_settings: those of every index, besides what all engines have in common.
+        tuning: settings of an index that some versions do not know, and do without.
         vector_type: type of the field of span vectors.
         vector_field: what the mapping says of that field, by dimensions and ``byte`` or ``float``.
         nearest: the clause for so many nearest spans.
@@ -56,6 +57,7 @@ class Engine:
     connect: Callable[[Mapping[str, Any]], OpenSearch]
     connect_async: Callable[[Mapping[str, Any]], AsyncOpenSearch]
     index_settings: Mapping[str, Any]
+    tuning: Mapping[str, Any]
     vector_type: str
     vector_field: Callable[[int, str], dict[str, Any]]
     nearest: Knn

@@ -52,6 +52,7 @@ OPENSEARCH = Engine(
     connect=lambda options: OpenSearch(**options),
     connect_async=lambda options: opensearchpy.AsyncOpenSearch(**options),
     index_settings={"knn": True},
+    tuning={},
     vector_type="knn_vector",
     vector_field=_vector_field,
     nearest=_nearest,

@@ -61,6 +61,8 @@ def make_version(
         indices.put_index_template(name=template_name(handle.name), body=body)
         unfinished = {META: settings.to_meta() | {UNFINISHED: True}}
         indices.create(index=name, body={"mappings": {"_meta": unfinished}})
+        if tuning := settings.engine.tuning:
+            indices.put_settings(index=name, body=tuning, ignore=[400])
     write_projection(made, settings.projection)
     return Index(name, settings)
 
