@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from elastic_transport import ApiResponseMeta
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
-RETRIED = (502, 503, 504)
 # What the official client keeps for itself, and its transport is told with each request.
 _TOLD = ("request_timeout", "max_retries", "retry_on_status", "retry_on_timeout")
 
@@ -35,19 +34,11 @@ def connect(options: Mapping[str, Any], engine: Engine, asynchronous: bool = Fal
     Raises a `MissingExtraError` if that is not installed.
     """
     package = imported("elasticsearch", "A store in Elasticsearch", "elasticsearch")
-    renamed = {
-        # Of urllib3, with a limit of its own for connecting.
-        "request_timeout": options["timeout"],
-        "connections_per_node": options["pool_maxsize"],
-        "retry_on_status": RETRIED,
-    }
-    same = {
-        name: options[name]
-        for name in ("hosts", "headers", "ca_certs", "client_cert", "client_key")
-        if name in options
-    }
+    # The first may be of urllib3, with a limit of its own for connecting.
+    renamed = {"timeout": "request_timeout", "pool_maxsize": "connections_per_node"}
+    given = {renamed.get(name, name): value for name, value in options.items()}
     made = package.AsyncElasticsearch if asynchronous else package.Elasticsearch
-    return adapted(made(**same, **renamed), engine)
+    return adapted(made(**given, retry_on_status=(502, 503, 504)), engine)
 
 
 def adapted(official: Elasticsearch | AsyncElasticsearch, engine: Engine) -> Any:
@@ -72,16 +63,15 @@ class _Requests:
     ) -> Generator[dict[str, Any], tuple[ApiResponseMeta, Any], Any]:
         """Yields a request, takes what came for it, and returns the answer."""
         options = dict(params or {})
-        ignore, limit = options.pop("ignore", ()), options.pop("request_timeout", None)
+        ignore = options.pop("ignore", ())
         sent = {"accept": "application/json", **self.official._headers}
-        request = {
+        meta, answer = yield {
+            **{name: options.pop(name, getattr(self.official, f"_{name}")) for name in _TOLD},
             "method": method,
             "target": f"{url}?{urlencode(options)}" if options else url,
             "headers": sent | ({} if body is None else {"content-type": "application/json"}),
             "body": None if body is None else self.serializer.dumps(body),
-            **{name: getattr(self.official, f"_{name}") for name in _TOLD},
         }
-        meta, answer = yield request | ({} if limit is None else {"request_timeout": limit})
         fine = 200 <= meta.status < 300
         if fine and meta.headers.get("x-elastic-product") != self.engine.name:
             told = f"nothing of {self.engine.name}; does a proxy drop its header X-Elastic-Product?"
