@@ -1,4 +1,4 @@
-"""How many of the exact ten best passages the graphs of Elasticsearch propose, and their size.
+"""How many of the exact ten best passages the graphs of an engine propose, and their size.
 
     python -m tests.elasticsearch.node &
     python benchmarks/graphs.py http://127.0.0.1:9200 --data ../shared/data \
@@ -6,8 +6,10 @@
 
 Passages of local stores go into one index for each kind of vectors and graph, merged into one
 segment. For each of 100 phrases and each number of candidates, the share of the ten passages with
-the highest exact cosine that the search by vector proposes. Bytes are those of the whole index by
-token vector. Prints each row, and saves benchmarks/results/graphs.json.
+the highest exact cosine that the search by vector proposes, and how many passages it proposes. The
+graph `flat` compares every span; `early` is a search that Elasticsearch ends early, as it does by
+default. Bytes are those of the whole index by token vector. Prints each row, and adds it to
+benchmarks/results/graphs.json.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import argparse
 import json
 import statistics
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,24 +36,45 @@ from slice_os.stores.cluster.schema.records import passage_key, passage_source
 from slice_os.stores.cluster.schema.settings import IndexSettings, choose, template
 from slice_os.stores.cluster.search import searches
 from slice_os.stores.cluster.server.connection import parse_location
+from slice_os.stores.cluster.server.detection import engine_of
 
 RESULT = Path(__file__).parent / "results" / "graphs.json"
-GRAPHS = (("byte", "hnsw"), ("float", "hnsw"), ("float", "int8_hnsw"), ("float", "bbq_hnsw"))
-CANDIDATES = (100, 400, 1_000, 10_000)
+# Vectors, graph, and whether a search may end early.
+DEFAULT = ("byte", "hnsw", False)
+GRAPHS = (
+    DEFAULT,
+    ("byte", "hnsw", True),
+    ("byte", "flat", False),
+    ("float", "hnsw", False),
+    ("float", "hnsw", True),
+    ("float", "int8_hnsw", False),
+    ("float", "bbq_hnsw", False),
+)
+CANDIDATES = (100, 400, 1_000)
 BEST = 10
 BATCH = 100
 
 
 def fill(
-    client: OpenSearch, name: str, passages: list[StoredPassage], vectors: str, graph: str
+    client: OpenSearch,
+    name: str,
+    passages: list[StoredPassage],
+    kind: tuple[str, str, bool],
 ) -> IndexSettings:
     """Make an index of passages in one segment."""
+    vectors, graph, early = kind
     encoder, options = SpanEncoder(), IndexOptions(vectors=vectors, replicas=0)
-    settings = choose(options, encoder.card, 128, encoder.projection, ELASTICSEARCH)
+    settings = choose(options, encoder.card, 128, encoder.projection, engine_of(client))
     body = template(name, options, settings)["template"]
-    body["mappings"]["properties"]["spans"]["properties"]["vec"]["index_options"]["type"] = graph
+    field = body["mappings"]["properties"]["spans"]["properties"]["vec"]
+    if graph == "flat":
+        field["index_options"] = {"type": graph}
+    elif kind != DEFAULT:
+        field["index_options"]["type"] = graph
     client.indices.delete(index=name, ignore=[404])
     client.indices.create(index=name, body=body)
+    if (tuning := settings.engine.tuning) and not early:
+        client.indices.put_settings(index=name, body=tuning)
     for first in range(0, len(passages), BATCH):
         lines: list[bytes] = []
         for ordinal, one in enumerate(passages[first : first + BATCH], start=first):
@@ -63,20 +87,23 @@ def fill(
         )
         assert not answer["errors"], answer
     client.indices.forcemerge(index=name, max_num_segments=1, request_timeout=3_600)
+    client.indices.flush(index=name, force="true")
     client.indices.refresh(index=name)
     return settings
 
 
-def share(
-    client: OpenSearch, name: str, settings: IndexSettings, query: Query, best: set[int], size: int
-) -> float:
-    """The share of the best passages that a search proposes."""
+def proposed(
+    client: OpenSearch, name: str, settings: IndexSettings, query: Query, size: int
+) -> set[int]:
+    """The passages that a search proposes."""
     body = searches.dense(query.phrases.vectors[0], settings, (), size)
     hits = client.search(index=name, body=body)["hits"]["hits"]
-    return len(best & {hit["fields"]["ordinal"][0] for hit in hits}) / len(best)
+    return {hit["fields"]["ordinal"][0] for hit in hits}
 
 
-def measure(client: OpenSearch, kind: str, local: Path, phrases: list[str], most: int) -> Any:
+def measure(
+    client: OpenSearch, kind: str, local: Path, phrases: list[str], most: int
+) -> Iterator[dict[str, Any]]:
     """Rows for the passages of one store."""
     encoder = SpanEncoder()
     with Corpus(local, encoder) as corpus:
@@ -89,24 +116,25 @@ def measure(client: OpenSearch, kind: str, local: Path, phrases: list[str], most
             for query in queries
         ]
     tokens = sum(len(one.encoded.vectors) for one in passages)
-    rows = []
-    for vectors, graph in GRAPHS:
-        name, began = f"graphs-{kind}-{vectors}-{graph}".replace("_", "-"), time.perf_counter()
-        settings = fill(client, name, passages, vectors, graph)
-        size = client.indices.stats(index=name)["_all"]["primaries"]["store"]["size_in_bytes"]
-        row: dict[str, Any] = {"corpus": kind, "vectors": vectors, "graph": graph}
-        row |= {"passages": len(passages), "tokens": tokens, "bytes_a_token": round(size / tokens)}
+    engine = engine_of(client)
+    for made in GRAPHS if engine is ELASTICSEARCH else [DEFAULT]:
+        name, began = f"graphs-{kind}", time.perf_counter()
+        settings = fill(client, name, passages, made)
+        row: dict[str, Any] = {"engine": engine.name, "corpus": kind}
+        row |= dict(zip(("vectors", "graph", "early"), made, strict=True))
+        row |= {"passages": len(passages), "tokens": tokens}
         for count in CANDIDATES:
-            shares = [
-                share(client, name, settings, query, best, count)
-                for query, best in zip(queries, truth, strict=True)
-            ]
+            found = [proposed(client, name, settings, query, count) for query in queries]
+            shares = [len(best & some) / BEST for best, some in zip(truth, found, strict=True)]
             row[f"overlap_{count}"] = round(statistics.mean(shares), 4)
+            row[f"proposed_{count}"] = round(statistics.mean(map(len, found)))
+        # An engine tells for ten seconds what it told before.
+        size = client.indices.stats(index=name)["_all"]["primaries"]["store"]["size_in_bytes"]
+        row["bytes_a_token"] = round(size / tokens)
         row["seconds"] = round(time.perf_counter() - began)
         print(json.dumps(row), flush=True)
-        rows.append(row)
         client.indices.delete(index=name)
-    return rows
+        yield row
 
 
 def main() -> None:
@@ -118,13 +146,14 @@ def main() -> None:
     parser.add_argument("--dialogues", type=Path)
     parser.add_argument("--passages", type=int, default=20_000, help="of each store, at most")
     chosen = parser.parse_args()
-    rows = []
+    rows = json.loads(RESULT.read_text(encoding="utf-8"))
     with parse_location(f"{chosen.url}/none").client() as client:
         for kind in ("dialogues", "contracts"):
             if local := getattr(chosen, kind):
                 phrases = getattr(corpora, f"{kind[:-1]}_phrases")(chosen.data)
-                rows += measure(client, kind, local, phrases, chosen.passages)
-                RESULT.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+                for row in measure(client, kind, local, phrases, chosen.passages):
+                    rows.append(row)
+                    RESULT.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
