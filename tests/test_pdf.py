@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -50,6 +51,22 @@ def page(
             _FONT,
             _NO_UNICODE,
             *annotations,
+            *others,
+        ]
+    )
+
+
+def plain(content: str, font: str = _FONT, more: str = "", *others: str) -> bytes:
+    """A page without annotations; its other font is H, and other objects are 7 and so on."""
+    return pdf_of(
+        [
+            "<</Type/Catalog/Pages 2 0 R>>",
+            "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+            f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R{more}"
+            "/Resources<</Font<</F 5 0 R/H 6 0 R>>>>>>",
+            stream(content),
+            _FONT,
+            font,
             *others,
         ]
     )
@@ -123,11 +140,12 @@ def test_a_field_has_its_value_where_it_is_seen(annotation: str, text: str) -> N
 
 
 def test_notes_that_are_seen_are_read_and_others_counted() -> None:
-    drawn = "/AP<</N 12 0 R>>"
+    drawn = "/AP<</N 13 0 R>>"
     content = page(
         said(SAYING, 72, 700),
         [
             note("FreeText", "/Contents(Seen)"),
+            note("FreeText", "/RC(<body><p>Seen &amp; <b>styled</b></p></body>)"),
             note("Text", "/Contents(By a click)"),
             note("Highlight", "/Contents(By another)/QuadPoints[0 0 1 0 0 1 1 1]"),
             note("Stamp", drawn),
@@ -136,7 +154,7 @@ def test_notes_that_are_seen_are_read_and_others_counted() -> None:
         [stream(said("Paid", 0, 0), "/Type/XObject/Subtype/Form/BBox[0 0 99 14]")],
     )
     text, counts, _ = read(content)
-    assert text == f"{SAYING}\nSeen"
+    assert " ".join(text.split()) == f"{SAYING} Seen Seen & styled"
     assert counts == {"comments left out": 2, "buttons, signatures and stamps left out": 1}
 
 
@@ -149,6 +167,92 @@ def test_attached_files_are_documents(pinned: bool) -> None:
     found = list(read_stream("s", "pdf", io.BytesIO(content), ReadOptions()))
     texts = [(one.id, one.text) for one in found if isinstance(one, Document)]
     assert texts == [("s", OTHER), ("s/in.txt", SAYING)]
+
+
+def test_a_cover_without_words_is_no_bad_record() -> None:
+    file = "<</Type/Filespec/F(in.txt)/EF<</F 7 0 R>>>>"
+    names = f"/Collection<</View/D>>/Names<</EmbeddedFiles<</Names[(in) {file}]>>>>"
+    (found,) = read_stream(
+        "s", "pdf", io.BytesIO(page("", [], [stream(SAYING)], names)), ReadOptions()
+    )
+    assert isinstance(found, Document)
+    assert (found.id, found.text) == ("s/in.txt", SAYING)
+
+
+LINES = ["Either party may end this", "agreement at any time by a", "notice to the other one."]
+UPRIGHT, LEFT, DOWN, RIGHT = "1 0 0 1", "0 1 -1 0", "-1 0 0 -1", "0 -1 1 0"
+
+
+@pytest.mark.parametrize(
+    ("matrix", "turned"),
+    product([UPRIGHT, LEFT, DOWN, RIGHT], [0, 90, 180, 270]),
+)
+def test_lines_that_run_in_any_direction_are_in_their_order(matrix: str, turned: int) -> None:
+    shown = " T* ".join(f"({line}) Tj" for line in LINES)
+    content = f"BT /F 12 Tf 14 TL 1 0 0 1 72 750 Tm ({OTHER}) Tj ET "
+    content += f"BT /F 12 Tf 14 TL {matrix} 300 400 Tm {shown} ET "
+    text, counts, _ = read(plain(content, more=f"/Rotate {turned}"))
+    assert "\n".join(LINES) in text
+    assert OTHER in text
+    assert counts == {}
+
+
+_LEFT = ["Either party may end", "this agreement with", "notice of one month."]
+_RIGHT = ["All fees are due at", "once, and are not re-", "funded at the end."]
+
+
+def test_columns_hyphens_and_letters_that_are_drawn_apart() -> None:
+    columns = "".join(
+        said(line, left, 700 - 14 * at)
+        for left, lines in ((72, _LEFT), (320, _RIGHT))
+        for at, line in enumerate(lines)
+    )
+    assert read(plain(columns))[0].split("\n") == [*_LEFT, *_RIGHT]
+    kerned = "BT /F 12 Tf 72 700 Td [(I)-300(want)-300(to)-300(can)20(cel)] TJ ET"
+    assert read(plain(kerned))[0] == "I want to cancel"
+    apart = "".join(said(letter, 72 + 7 * at, 700) for at, letter in enumerate("cancel"))
+    assert read(plain(apart))[0] == "cancel"
+
+
+def test_a_layer_of_recognised_text_is_read() -> None:
+    scan = "q 600 0 0 780 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID a EI Q "
+    layer = f"BT 3 Tr /F 12 Tf 72 700 Td ({SAYING}) Tj ET"
+    assert read(plain(scan + layer)) == (SAYING, {}, [])
+
+
+_MAP = """begincmap 1 begincodespacerange <00><ff> endcodespacerange 3 beginbfchar <01> <00660069>
+<02> <FB02> <03> <00660066006C> endbfchar 1 beginbfrange <20><7e><0020> endbfrange endcmap"""
+_NAMED = (
+    f"<</Type/Font/Subtype/Type1/BaseFont/A/FirstChar 1/LastChar 126/Widths[{'600 ' * 126}]"
+    "/Encoding<</Differences[1/fi/f_l/ffl/f_f_i 46/g9]>>/FontDescriptor<</Type/FontDescriptor"
+    "/FontName/A/Flags 32/FontBBox[0 0 999 999]/ItalicAngle 0/Ascent 900/Descent -200"
+    "/CapHeight 700/StemV 80>>>>"
+)
+MAPPED = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/ToUnicode 7 0 R>>"
+LOST = "words with letters that cannot be read"
+
+
+@pytest.mark.parametrize(
+    ("font", "shown", "text", "counts"),
+    [
+        (MAPPED, r"\001nal \002oor ba\003e", "final floor baffle", {}),
+        (_NAMED, r"\001nal ba\003e", "final baffle", {}),
+        (_NAMED, r"the \002oor", "the \ufffdoor", {LOST: 1}),
+        (_NAMED, r"an o\004ce and sta\004", "an o\ufffdce and sta\ufffd", {LOST: 2}),
+        (_NAMED, r"on \004\002 floor", "on \ufffd\ufffd floor", {LOST: 1}),
+    ],
+)
+def test_ligatures_are_letters_or_told(
+    font: str, shown: str, text: str, counts: dict[str, int]
+) -> None:
+    content = f"BT /H 12 Tf 72 700 Td ({shown}) Tj ET"
+    assert read(plain(content, font, "", stream(_MAP))) == (text, counts, [])
+
+
+@pytest.mark.parametrize("sign", [r"\004", r"\002"])
+def test_a_sign_by_itself_is_no_word(sign: str) -> None:
+    content = f"BT /H 12 Tf 72 700 Td ({sign} first) Tj ET"
+    assert read(plain(content, _NAMED))[1] == {}
 
 
 SHIFTED = "".join(f"{ord(letter) - 29:04x}" for letter in SAYING)

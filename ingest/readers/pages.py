@@ -60,6 +60,7 @@ def read_pdf(source: str, stream: BinaryIO, options: ReadOptions) -> FileStream:
         others = {kind: times for kind, times in counts.items() if kind not in _TOLD}
         return "; ".join([*told, *([counted(others)] if others else [])])
 
-    yield from with_note(source, extracted(source, stream, pages), counts, words)
+    found = extracted(source, stream, pages, lambda: not attached)
+    yield from with_note(source, found, counts, words)
     for name, content, *_ in named_apart(attached):
         yield PackedFile(f"{source}/{name}", name, io.BytesIO(content))

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain, groupby
+from math import degrees
 from threading import RLock
 from typing import Any, NamedTuple, TypeAlias
 
@@ -24,6 +26,12 @@ _SAMPLE = 16
 # Characters without Unicode, some of which are no letters.
 _UNMAPPED = re.compile("[x?](?:[x? ]*[x?])?")
 _LEAST_RUN, _LEAST_SHARE = 4, 0.1
+_MARKED = re.compile("[.?x]+")
+_LOST = "\ufffd"
+_FIRST_PRINTED = 32
+_MOST_SLANTED = 5
+
+_LINE = re.compile(r"^[^\S\n]*(\S).*$", re.M)
 
 _WORD_END, _LINE_END = re.compile(r"\s"), re.compile("\n")
 _AT_END = sys.maxsize, "\n"
@@ -31,6 +39,7 @@ _Placed: TypeAlias = "tuple[int, Box]"
 """A character by its place in the text, and its box."""
 
 UNREAD = "pages whose words cannot be read"
+BROKEN = "words with letters that cannot be read"
 DOUBTFUL = "pages whose words may be others"
 
 
@@ -73,7 +82,8 @@ def page_text(page: Any) -> PageText:
 
     A line ends in a newline. What PDFium gives as one character for a hyphen at the end of a line
     is a hyphen and a newline here, of the same index. Characters whose font does not say which
-    letters they are, are left out if they are no letters, and told if they may be others.
+    letters they are, are left out if they are no letters, and told if they may be others; single
+    ones in a word become U+FFFD.
 
     The ``page`` segments of a document hold these texts: the code point ``at`` of a document is
     code point ``at - segment.start`` of its page.
@@ -84,9 +94,12 @@ def page_text(page: Any) -> PageText:
     known = {code: _letter(code) for code in set(codes)}
     letters = [known[code] for code in codes]
     found, left_out = annotations_of(page)
-    for at in _unread(codes, partial(raw.FPDFText_HasUnicodeMapError, text_page), left_out):
-        letters[at] = ""
+    is_unmapped = partial(raw.FPDFText_HasUnicodeMapError, text_page)
+    for at, shown in _unread(codes, is_unmapped, left_out).items():
+        letters[at] = shown
     text, indices = "".join(letters), [at for at, one in enumerate(letters) for _ in one]
+    turned, angle = page.get_rotation(), partial(raw.FPDFText_GetCharAngle, text_page)
+    text, indices = _from_first_line(text, indices, lambda at: turned + degrees(angle(at)))
     if found:
         text, indices = _with_annotations(text, indices, found, text_page)
     text_page.close()
@@ -116,23 +129,60 @@ def _letter(code: int) -> str:
 
 def _unread(
     codes: Sequence[int], is_unmapped: Callable[[int], int], left_out: Counter[str]
-) -> set[int]:
-    """Which characters are no letters, since their font does not say which ones they are."""
+) -> dict[int, str]:
+    """What to show of characters that are no letters, since their font does not say which ones."""
+    hyphens = (at for at, code in enumerate(codes) if code == _HYPHEN)
     if not any(map(_is_no_letter, set(codes))) and not any(
-        is_unmapped(at) == 1 for at in range(0, len(codes), _SAMPLE)
+        is_unmapped(at) == 1 for at in chain(range(0, len(codes), _SAMPLE), hyphens)
     ):
-        return set()
+        return {}
     marks = "".join(_mark(code, is_unmapped(at) == 1) for at, code in enumerate(codes))
-    unread: set[int] = set()
+    unread: dict[int, str] = {}
     for run in _UNMAPPED.finditer(marks):
         strange = run[0].count("x")
         if strange >= _LEAST_SHARE * len(run[0].replace(" ", "")) and len(run[0]) >= _LEAST_RUN:
-            unread.update(range(*run.span()))
+            unread.update(dict.fromkeys(range(*run.span()), ""))
     if unread:
         left_out[UNREAD] = 1
     elif 2 * marks.count("?") > len(marks):
         left_out[DOUBTFUL] = 1
+    for word in _MARKED.finditer(marks) if "x" in marks else ():
+        lost = [at for at in range(*word.span()) if marks[at] == "x" and at not in unread]
+        if lost and not _is_sign(codes, lost, word.span()):
+            left_out[BROKEN] += 1
+            unread.update(dict.fromkeys(lost, _LOST))
     return unread
+
+
+def _is_sign(codes: Sequence[int], lost: Sequence[int], word: tuple[int, int]) -> bool:
+    """Whether what is lost of a word is none of its letters, but a bullet or an arrow."""
+    start, end = word
+    at_edge = lost[0] in (start, end - 1) and codes[lost[0]] >= _FIRST_PRINTED
+    return len(lost) == 1 and (at_edge or end - start == 1)
+
+
+def _from_first_line(
+    text: str, indices: list[int], angle_of: Callable[[int], float]
+) -> tuple[str, list[int]]:
+    """A text whose lines begin with the first; PDFium has those that run downwards in reverse.
+
+    Angles are those that are seen, in degrees clockwise.
+    """
+
+    def runs_down(at: int) -> bool:
+        return abs(angle_of(indices[at]) % 360 - 90) < _MOST_SLANTED
+
+    lines = list(_LINE.finditer(text))
+    if not any(runs_down(line.start(1)) for line in lines):
+        return text, indices
+    order, done = list[int](), 0
+    for is_down, group in groupby(lines, key=lambda line: runs_down(line.start(1))):
+        places = [line.span() for line in group]
+        for place, line in zip(places, places[::-1] if is_down else places, strict=True):
+            order += [*range(done, place[0]), *range(*line)]
+            done = place[1]
+    order += range(done, len(text))
+    return "".join(text[at] for at in order), [indices[at] for at in order]
 
 
 def _is_no_letter(code: int) -> bool:

@@ -6,8 +6,11 @@ What is seen is read; what opens only by a click, such as a comment, is counted.
 from __future__ import annotations
 
 import ctypes
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
+from html import unescape
 from typing import Any, NamedTuple, TypeAlias
 
 from slice_os.errors import imported
@@ -19,6 +22,7 @@ _UNSEEN = 1 << 1 | 1 << 5
 """Flags of an annotation that is hidden, or not shown on screens."""
 _PASSWORD = 1 << 13
 _DEEPEST = 8
+_TAG = re.compile("<[^<>]*>")
 
 
 class Annotation(NamedTuple):
@@ -144,7 +148,9 @@ def _not_chosen(page: Any, annotation: Any) -> int:
 
 
 def _contents(annotation: Any) -> str:
-    return _string(_raw().FPDFAnnot_GetStringValue, annotation, b"Contents")
+    """What a note says: its text, or else the words of its text with styles."""
+    read = partial(_string, _raw().FPDFAnnot_GetStringValue, annotation)
+    return read(b"Contents") or unescape(_TAG.sub(" ", read(b"RC"))).strip()
 
 
 def _string(read: Callable[..., int], *own: Any) -> str:
