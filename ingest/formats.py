@@ -57,7 +57,7 @@ class Reader:
         return pkgutil.resolve_name(self.function)  # type: ignore[no-any-return]
 
 
-_APART = ("pages", "word", "slides", "sheets", "markup", "letters", "rtf")
+_APART = ("pages", "word", "slides", "sheets", "markup", "books", "letters", "rtf")
 
 
 def _ours(function: str, extensions: str, description: str, magic: bytes = b"") -> Reader:
@@ -84,7 +84,7 @@ READERS = {
     "docx": _ours("word:read_docx", _WORD, "Word, a document per file", _PK),
     "pptx": _ours("slides:read_pptx", _SLIDES, "PowerPoint, likewise", _PK),
     "xlsx": _ours("sheets:read_xlsx", _SHEETS, "Excel, rows like CSV, or a document", _PK),
-    "epub": _ours("markup:read_epub", ".epub", "a document per book", _PK),
+    "epub": _ours("books:read_epub", ".epub", "a document per book", _PK),
     "html": _ours("markup:read_html", ".html .htm .xhtml", "a document per page"),
     "eml": _ours("letters:read_eml", ".eml", "e-mail, a document per message"),
     "msg": _ours("letters:read_msg", ".msg", "Outlook, likewise", b"\xd0\xcf\x11\xe0"),

@@ -194,6 +194,38 @@ def test_plain_sections_of_xml_are_text(page: str, expected: str) -> None:
     assert text(page) == expected
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<div style='display:flex'><span>one</span><span>two</span></div>",
+        "<div style='display: inline-grid'><i>one</i><i>two</i></div>",
+        "<style>.row{display:flex}</style><p class=row><b>one</b><b>two</b></p>",
+        "<style>.cell{display:inline-block}</style><b class=cell>one</b><b class=cell>two</b>",
+        "<style>.line{display:block}</style><b class=line>one</b><b class=line>two</b>",
+        "<template shadowrootmode=open><p>one</p></template><p>two",
+        "<select><option label='one'></option><option label='two'></select>",
+        "<x:html xmlns:x='http://www.w3.org/1999/xhtml'><x:p>one</x:p><x:p>two</x:p></x:html>",
+    ],
+)
+def test_what_styles_part_does_not_stick_together(page: str) -> None:
+    assert text(page).split() == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<title>\nA  plan</title><p>seen",
+        "<html><head><meta charset=utf-8><title>A plan</title></head><body><p>seen",
+        "<svg><title>no</title></svg><p>seen<title>no</title>",
+    ],
+)
+def test_the_title_of_a_page_is_metadata(page: str) -> None:
+    (document,) = read(page)
+    assert isinstance(document, Document)
+    assert document.text == "seen"
+    assert document.metadata == ({"title": "A plan"} if "plan" in page else {})
+
+
 @pytest.mark.parametrize("page", ["", " ", "<!-- a -->", "<!DOCTYPE html>", "<p hidden>a"])
 def test_a_page_without_words_says_so(page: str) -> None:
     (bad,) = read(page)

@@ -1,17 +1,14 @@
-"""HTML and EPUB; offsets count the extracted text."""
+"""HTML; offsets count the extracted text."""
 
 from __future__ import annotations
 
-import posixpath
 import re
-import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any, BinaryIO, NamedTuple
-from urllib.parse import unquote
+from typing import BinaryIO, NamedTuple
 
 from slice_os.errors import InputError
 from slice_os.ingest.readers.decoding import SAMPLE, UTF8, decoded, encoding_marked
@@ -20,10 +17,13 @@ from slice_os.ingest.readers.reader import (
     DocumentStream,
     ReadOptions,
     Turn,
+    encodable,
     extracted,
     needs,
+    shortened,
     with_note,
 )
+from slice_os.text.documents import Scalar
 
 HIDDEN = "hidden words left out"
 QUOTED = "quoted"
@@ -48,20 +48,18 @@ _UNSEEN = frozenset(
     "annotation annotation-xml audio canvas datalist defs desc head iframe metadata noembed "  # noqa: SIM905
     "noframes noscript script style symbol template title video".split()
 )
-_HIDDEN = re.compile(
-    r"\bdisplay\s*:\s*none|\bmso-hide\s*:\s*all|\bopacity\s*:\s*0(?:\.0*)?%?\s*(?:;|!|$)", re.I
-)
+_HIDDEN = re.compile(r"\bmso-hide\s*:\s*all|\bopacity\s*:\s*0(?:\.0*)?%?\s*(?:;|!|$)", re.I)
 _CLIPPED = re.compile(r"\boverflow\s*:\s*hidden", re.I)
 _FLAT = re.compile(r"(?:^|[;\s])(?:max-)?height\s*:\s*0(?!\.?\d*[1-9])", re.I)
 _VISIBILITY = re.compile(r"\bvisibility\s*:\s*(?:(?P<none>hidden|collapse)|visible)", re.I)
 _FONT_SIZE = re.compile(
     r"\bfont-size\s*:\s*(?:(?P<none>0(?:\.0*)?(?![\d.])|1p[xt]\b)|[^;\s])", re.I
 )
-_BLOCK_STYLE = re.compile(r"(?:^|;)\s*display\s*:\s*(?:block|flex|grid|list-item|table)", re.I)
-_APART_STYLE = re.compile(r"(?:^|;)\s*display\s*:\s*inline-|(?:^|;)\s*float\s*:\s*[lr]", re.I)
+_BLOCK_DISPLAYS = ("block", "flex", "grid", "list-item", "table")
+_FLOATS = re.compile(r"(?:^|;)\s*float\s*:\s*[lr]", re.I)
 _LINES_STYLE = re.compile(r"white-space\s*:\s*(?:pre|break-spaces)", re.I)
 # The attributes that decide whether and how an element is shown.
-_SHOWING = ("class", "hidden", "id", "open", "style")
+_SHOWING = ("class", "hidden", "id", "open", "shadowrootmode", "style")
 _BLANK = re.compile(r"\n{3,}")
 _WORDLESS = frozenset("checkbox color file hidden image password radio range".split())  # noqa: SIM905
 _QUOTES = re.compile(r"\b(?:gmail_quote|yahoo_quoted|protonmail_quote|tutanota_quote)\b")
@@ -69,25 +67,25 @@ _DECLARED = re.compile(
     rb"""<(?:meta[^<>]{0,200}?charset|\?xml\s[^<>]{0,200}?encoding)\s{0,9}=\s{0,9}["']?([\w.:-]{1,40})""",
     re.I,
 )
+# A page of XML may have a prefix before all names, and entities of its own.
+_PREFIX = re.compile(r"<(\w+):html[\s>]")
+_ENTITIES = re.compile(r"\s*(?:<\?xml[^<>]*>\s*)?<!DOCTYPE[^<>\[]*\[(.*?)\]\s*>", re.S | re.I)
+_ENTITY = re.compile(r"<!ENTITY\s+(\w+)\s+[\"']([^\"'<&%]{1,200})[\"']\s*>")
 _DEEPEST = 1_000
-_CONTAINER = "META-INF/container.xml"
+LONGEST_TITLE = 300
+TITLE = "title"
+"""The metadata field of the title of a page or book."""
 
 
 def read_html(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
     """Yield one document of a page's visible text, with the heading above each paragraph."""
     counts: Counter[str] = Counter()
+    metadata: dict[str, Scalar] = {}
 
     def sections(content: BinaryIO) -> list[Turn]:
-        return html_sections(content.read(), options.encoding, counts=counts)
+        return html_sections(content.read(), options.encoding, counts=counts, metadata=metadata)
 
-    return with_note(source, extracted(source, stream, sections), counts)
-
-
-def read_epub(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
-    """Yield one document of a book's chapters, with the heading above each paragraph."""
-    counts: Counter[str] = Counter()
-    found = extracted(source, stream, lambda content: _chapters(content, counts))
-    return with_note(source, found, counts)
+    return with_note(source, extracted(source, stream, sections, metadata=metadata), counts)
 
 
 def html_sections(
@@ -95,13 +93,14 @@ def html_sections(
     encoding: str | None = None,
     *,
     counts: Counter[str] | None = None,
+    metadata: dict[str, Scalar] | None = None,
     of_mail: bool = False,
 ) -> list[Turn]:
     """The paragraphs of a page, each with the heading above it; a line break stays one.
 
     Its encoding is by default that of its byte order mark, or the one that it declares, or else as
-    detected. What is left out is added to the counts. In mail, the paragraphs that a program marks
-    as those of the message before have the field ``part``.
+    detected. What is left out is added to the counts, and its title to the metadata. In mail, the
+    paragraphs that a program marks as those of the message before have the field ``part``.
     """
     etree = needs("lxml.etree")
     if isinstance(page, bytes):
@@ -110,7 +109,7 @@ def html_sections(
     counts = Counter() if counts is None else counts
     counts += Counter({UNREADABLE: page.count("\ufffd")})
     # The library would leave out the rest of a page behind bytes that it cannot decode.
-    raw = _without_cdata(page).encode(UTF8, "replace")
+    raw = _without_cdata(_of_html(page)).encode(UTF8, "replace")
     # Without a tree, which takes time quadratic in the attributes of an element.
     paragraphs = _Paragraphs(counts, of_mail)
     parser = etree.HTMLParser(encoding=UTF8, target=paragraphs, no_network=True)
@@ -122,6 +121,8 @@ def html_sections(
     # The library finds no page where there is no element, nor words.
     with suppress(etree.XMLSyntaxError):
         parser.close()
+    if metadata is not None and paragraphs.title:
+        metadata[TITLE] = shortened(encodable(paragraphs.title), LONGEST_TITLE)
     return paragraphs.close()
 
 
@@ -131,6 +132,16 @@ def encoding_declared(page: bytes) -> str | None:
     name = found[1].decode().lower() if found else None
     # A declaration that can be read is not in UTF-16.
     return UTF8 if name in ("utf-16", "utf-16le", "utf-16be") else name
+
+
+def _of_html(page: str) -> str:
+    """A page without what only XML has: a prefix of all names, and its own entities."""
+    if prefix := _PREFIX.search(page, 0, SAMPLE):
+        page = re.sub(f"(</?){prefix[1]}:", r"\1", page)
+    if own := _ENTITIES.match(page, 0, SAMPLE):
+        known = dict(_ENTITY.findall(own[1]))
+        page = re.sub(r"&(\w+);", lambda one: known.get(one[1], one[0]), page[own.end() :])
+    return page
 
 
 def _without_cdata(page: str) -> str:
@@ -154,10 +165,11 @@ class _Element(NamedTuple):
     is_quoted: bool = False
     is_block: bool = False
     is_apart: bool = False
+    parts_all: bool = False
 
 
 class _Paragraphs:
-    """Gathers the visible text of a page; ``depth`` elements have begun and not ended."""
+    """Gathers the visible text of a page, and its title; ``depth`` elements have not ended."""
 
     def __init__(self, counts: Counter[str], of_mail: bool) -> None:
         self._found: list[Turn] = []
@@ -170,8 +182,9 @@ class _Paragraphs:
         self._styles = Styles()
         # Most elements of a page are like others.
         self._known: dict[object, _Element] = {}
-        self._sheet: list[str] | None = None
+        self._kept: list[str] | None = None
         self._ended = ""
+        self.title = ""
 
     @property
     def depth(self) -> int:
@@ -196,7 +209,7 @@ class _Paragraphs:
             page = attributes["srcdoc"]
             self._found += html_sections(page, counts=self._counts, of_mail=self._of_mail)
         self._ended = ""
-        self._sheet = [] if tag == "style" else None
+        self._kept = [] if tag in ("style", TITLE) else None
         self._open.append(element)
         if tag == "img" and not any(element[:4]):
             self._pictures.append(attributes.get("alt", ""))
@@ -211,20 +224,23 @@ class _Paragraphs:
             self._heading = " ".join(text.split()) if text and tag in _HEADINGS else self._heading
         elif element.is_apart:
             self._words.append(" ")
-        if self._sheet is not None:
-            self._styles.add("".join(self._sheet))
-            self._sheet = None
+        kept, self._kept = "".join(self._kept or ()), None
+        if kept and tag == "style":
+            self._styles.add(kept)
             self._known.clear()
         self._ended = tag
         if self.depth:
             self._open.pop()
+        # Pictures have titles, too, but not in the head of the page.
+        if tag == TITLE and self._open[-1].is_unseen:
+            self.title = self.title or " ".join(kept.split())
 
     def data(self, text: str) -> None:
         """Text, in parts of any length."""
         self._ended = ""
         element = self._open[-1]
-        if self._sheet is not None:
-            self._sheet.append(text)
+        if self._kept is not None:
+            self._kept.append(text)
         elif not any(element[:4]):
             kept = text.replace("\r\n", "\n").replace("\r", "\n")
             self._words.append(kept if element.keeps_lines else kept.replace("\n", " "))
@@ -257,16 +273,19 @@ def _within(
 ) -> _Element:
     """What an element is within another one, whose style it has unless its own says otherwise."""
     style = attributes.get("style", "")
+    own = _DISPLAY.search(style)
+    display = own[1].lower() if own else styles.display(tag, attributes)
     hidden = "hidden" in attributes or (tag == "dialog" and "open" not in attributes)
     hidden |= bool(_HIDDEN.search(style) or (_CLIPPED.search(style) and _FLAT.search(style)))
-    hidden |= "display" not in style and styles.hides(tag, attributes)
+    hidden |= display == "none"
     invisible, tiny = _VISIBILITY.search(style), _FONT_SIZE.search(style)
     quote = tag == "blockquote" and "border:none" not in style.replace(" ", "")
     quote |= bool(_QUOTES.search(attributes.get("class", "")))
     # Scripts show a page that is hidden as a whole.
     is_page = tag in ("html", "body")
+    apart = tag in _APART or outer.parts_all or bool(_FLOATS.search(style))
     return _Element(
-        is_unseen=outer.is_unseen or tag in _UNSEEN,
+        is_unseen=outer.is_unseen or (tag in _UNSEEN and "shadowrootmode" not in attributes),
         is_hidden=outer.is_hidden or (hidden and not is_page),
         is_invisible=(
             outer.is_invisible if invisible is None or is_page else bool(invisible["none"])
@@ -274,38 +293,19 @@ def _within(
         is_tiny=outer.is_tiny if tiny is None else bool(tiny["none"]),
         keeps_lines=(outer.keeps_lines or tag in _PREFORMATTED or bool(_LINES_STYLE.search(style))),
         is_quoted=outer.is_quoted or (of_mail and quote),
-        is_block=tag in _BLOCKS or bool(_BLOCK_STYLE.search(style)),
-        is_apart=tag in _APART or bool(_APART_STYLE.search(style)),
+        is_block=tag in _BLOCKS or display.startswith(_BLOCK_DISPLAYS),
+        is_apart=apart or display.startswith("inline-"),
+        parts_all=display.endswith(("flex", "grid")),
     )
 
 
 def _shown(tag: str, attributes: Mapping[str, str]) -> str:
     """The words that an element shows itself: what a field or a button has, or a group's name."""
-    if tag == "optgroup":
+    if tag in ("optgroup", "option"):
         return attributes.get("label", "")
     if tag == "input" and attributes.get("type", "text").lower() not in _WORDLESS:
         return attributes.get("value") or attributes.get("placeholder", "")
     return ""
-
-
-def _chapters(content: BinaryIO, counts: Counter[str]) -> Iterator[Turn]:
-    with zipfile.ZipFile(content) as book:
-        try:
-            package = _xml(book, _CONTAINER).find(".//{*}rootfile").get("full-path")
-            contents = _xml(book, package)
-        except (KeyError, AttributeError):
-            raise InputError("not an EPUB book: it has no table of its files") from None
-        files = {item.get("id"): item.get("href") for item in contents.iterfind(".//{*}item")}
-        for entry in contents.iterfind(".//{*}itemref"):
-            href = files.get(entry.get("idref"))
-            if href:
-                name = posixpath.normpath(posixpath.join(posixpath.dirname(package), unquote(href)))
-                yield from html_sections(book.read(name), counts=counts)
-
-
-def _xml(book: zipfile.ZipFile, name: str) -> Any:
-    etree = needs("lxml.etree")
-    return etree.fromstring(book.read(name), etree.XMLParser(resolve_entities=False))
 
 
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
@@ -316,17 +316,17 @@ _DISPLAY = re.compile(r"(?:^|[;\s])display\s*:\s*([a-z-]+)", re.I)
 
 
 class _Rule(NamedTuple):
-    """How much a selector says, its place, and whether it hides."""
+    """How much a selector says, its place, and how it displays elements."""
 
     weight: tuple[int, int, int]
     place: int
-    is_hiding: bool
+    display: str
     names: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Styles:
-    """What the style sheets of a page say about whether elements are displayed."""
+    """What the style sheets of a page say about how elements are displayed."""
 
     _rules: defaultdict[str, list[_Rule]] = field(default_factory=lambda: defaultdict(list))
 
@@ -342,21 +342,20 @@ class Styles:
                 ids = sum(name.startswith("#") for name in names)
                 classes = sum(name.startswith(".") for name in names)
                 weight = ids, classes, len(names) - ids - classes
-                is_hiding = display is not None and display[1].lower() == "none"
-                rule = _Rule(weight, place, is_hiding, names)
+                rule = _Rule(weight, place, display[1].lower() if display else "", names)
                 self._rules[max(names, key=_rarity)].append(rule)
                 place += 1
 
-    def hides(self, tag: str, attributes: Mapping[str, str]) -> bool:
-        """Whether the rule that says most about an element hides it."""
+    def display(self, tag: str, attributes: Mapping[str, str]) -> str:
+        """What the rule that says most about an element sets; empty without one."""
         if not self._rules:
-            return False
+            return ""
         names = {tag, f"#{attributes.get('id', '')}"}
         names |= {f".{name}" for name in attributes.get("class", "").split()}
         rules = [
             rule for name in names for rule in self._rules.get(name, ()) if rule.names <= names
         ]
-        return bool(rules) and max(rules).is_hiding
+        return max(rules).display if rules else ""
 
 
 def _rarity(name: str) -> tuple[bool, bool]:
