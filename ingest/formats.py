@@ -87,6 +87,8 @@ READERS = {
     "epub": _ours("books:read_epub", ".epub", "a document per book", _PK),
     "html": _ours("markup:read_html", ".html .htm .xhtml", "a document per page"),
     "eml": _ours("letters:read_eml", ".eml", "e-mail, a document per message"),
+    "mbox": _ours("archives:read_mbox", ".mbox .mbx", "the messages of a mailbox"),
+    "mht": _ours("letters:read_mht", ".mht .mhtml", "a saved page"),
     "msg": _ours("letters:read_msg", ".msg", "Outlook, likewise", b"\xd0\xcf\x11\xe0"),
     "rtf": _ours("rtf:read_rtf", ".rtf", "a document per file", b"{\\rtf"),
     "parquet": _ours("columnar:read_parquet", ".parquet", "a document per row", b"PAR1"),

@@ -131,6 +131,17 @@ def test_a_bit_that_is_flipped_anywhere_is_told_or_read_over(name: str) -> None:
             assert isinstance(record, Document) or "\n" not in record.reason
 
 
+@pytest.mark.parametrize(
+    ("inside", "told"),
+    [("content.xml", "OpenDocument"), ("Index/Document.iwa", "Apple iWork")],
+)
+def test_documents_of_other_programs_say_what_to_do(inside: str, told: str) -> None:
+    content = zipped({"mimetype": b"x", inside: b"words", "a.txt": b"words"})
+    for name in ("zip", "text"):
+        assert f"{told} file; " in reason(read(name, content))
+        assert "as .docx" in reason(read(name, content))
+
+
 def test_encrypted_files_say_so() -> None:
     need_libraries()
     locks = "/Filter /Standard /V 1 /R 2 /P -4"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import mailbox
 import re
 from base64 import b64encode
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from email.message import Message
 from email.mime.multipart import MIMEMultipart
 from email.mime.nonmultipart import MIMENonMultipart
 from itertools import count
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -17,7 +19,14 @@ from hypothesis import strategies as st
 
 from slice_os.errors import MissingExtraError
 from slice_os.ingest.formats import reader_named
-from slice_os.ingest.readers import BadRecord, PackedFile, ReadNote, ReadOptions, reader
+from slice_os.ingest.readers import (
+    BadRecord,
+    PackedFile,
+    ReadNote,
+    ReadOptions,
+    SkippedFile,
+    reader,
+)
 from slice_os.ingest.readers.letters import read_eml
 from slice_os.ingest.reading import read_stream
 from slice_os.text.documents import Document
@@ -261,6 +270,69 @@ def test_parts_that_are_too_deep_are_told() -> None:
     assert bad.reason == "parts within parts, more than 100 deep"
 
 
+def test_a_boundary_may_be_in_encoded_parts() -> None:
+    inside = b64encode(b"--B\nContent-Type: text/plain\n\ninside\n--B--\n").decode()
+    head = "Content-Type: multipart/mixed; boundary=B\nContent-Transfer-Encoding: base64\n\n"
+    assert body(f"{head}{inside}") == "inside"
+
+
+def test_what_is_before_all_parts_is_counted_even_if_it_names_them() -> None:
+    said = "A multi-part plan: " + "we cancel it. " * 30
+    rest = parts("mixed", f"{PLAIN}text").replace("\n\n--B", f"\n\n{said}\n--B", 1)
+    notes = [one.counts for one in mail(rest) if isinstance(one, ReadNote)]
+    assert notes == [{"words outside of all parts left out": len(said.split())}]
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_a_mailbox_is_its_messages(tmp_path: Path, line_end: str) -> None:
+    box = mailbox.mbox(tmp_path / "box")
+    bodies = ["first\n\nFrom here on\nFrom London at 10:30 in 2026\n", "second\n", "third"]
+    for number, text in enumerate(bodies):
+        message = Message()
+        message["Subject"] = f"Plan {number}"
+        message.set_payload(text)
+        box.add(message)
+    box.close()
+    content = (tmp_path / "box").read_bytes().replace(b"\n", line_end.encode())
+    found = list(read_stream("m", "mbox", io.BytesIO(content), ReadOptions()))
+    assert texts(found) == {
+        f"m/{number}.eml": f"Plan {number - 1}\n{text.rstrip()}"
+        for number, text in enumerate(bodies, 1)
+    }
+    assert {one.metadata["subject"] for one in found if isinstance(one, Document)} == {
+        "Plan 0",
+        "Plan 1",
+        "Plan 2",
+    }
+
+
+@pytest.mark.parametrize("content", ["", "From London with love, 2026\n", "Subject: a\n\nb"])
+def test_a_mailbox_without_messages_says_so(content: str) -> None:
+    (bad,) = read_stream("m", "mbox", io.BytesIO(content.encode()), ReadOptions())
+    assert isinstance(bad, BadRecord)
+    assert bad.reason.startswith("not a mailbox")
+
+
+STYLES = "Content-Type: text/css\nContent-Location: https://example.org/a.css\n\np { color: red }"
+FRAME = "Content-Type: text/html\nContent-Location: cid:frame\n\n<p>In a frame"
+
+
+@pytest.mark.parametrize("head", ["From: <Saved by Blink>\nSubject: The plan\n", ""])
+def test_a_saved_page_is_its_words(head: str) -> None:
+    page = f"{HTML}<title>x</title><blockquote>I cancel</blockquote><p>On 2 March Bo wrote:<p>No"
+    saved = head + parts("related", page, STYLES, FRAME)
+    document, skipped = read_stream("m", "mht", io.BytesIO(saved.encode()), ReadOptions())
+    assert isinstance(document, Document)
+    assert document.text == "I cancel\nOn 2 March Bo wrote:\nNo\nIn a frame"
+    assert document.metadata == ({"title": "The plan"} if head else {})
+    assert not any(one.fields for one in document.segments)
+    assert isinstance(skipped, SkippedFile)
+    assert skipped.kind == ".css in m"
+    (bad,) = read_stream("m", "mht", io.BytesIO(b"<p>I cancel"), ReadOptions())
+    assert isinstance(bad, BadRecord)
+    assert bad.reason.startswith("not a saved page")
+
+
 @pytest.mark.parametrize(
     "label",
     ["us-ascii", "iso-8859-1", "iso-8859-2", "cp1250", "x-unknown", "gb2312", "utf-8", None],
@@ -424,6 +496,17 @@ def test_quoted_lines_stay_as_they_are() -> None:
     assert isinstance(document, Document)
     assert document.text == "Plan\nI agree.\n\n> Either party may end the contract."
     assert [dict(one.fields) for one in document.segments] == [{}, {}, QUOTED]
+
+
+@given(st.lists(st.text(st.sampled_from("w>From :2026\n"), max_size=60), min_size=1))
+def test_every_line_of_a_mailbox_is_in_a_message(bodies: list[str]) -> None:
+    bodies = [f"begin\n{text.rstrip()}" for text in bodies]
+    marked = "\n\n".join(
+        "From a Mon Mar  2 09:14:05 2026\nSubject: s\n\n" + re.sub("(?m)^(>*From )", r">\1", text)
+        for text in bodies
+    )
+    found = list(read_stream("m", "mbox", io.BytesIO(marked.encode()), ReadOptions()))
+    assert list(texts(found).values()) == [f"s\n{text.rstrip()}" for text in bodies]
 
 
 @st.composite

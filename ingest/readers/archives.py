@@ -1,4 +1,4 @@
-"""Packed files: gzip, zip and tar, of any format that is read.
+"""Packed files: gzip, zip and tar, of any format that is read, and mailboxes of messages.
 
 A file in an archive has the name of the archive before its own. What unpacks to far more than
 its size is refused.
@@ -7,6 +7,8 @@ its size is refused.
 from __future__ import annotations
 
 import gzip
+import io
+import re
 import shutil
 import tarfile
 import tempfile
@@ -20,6 +22,7 @@ from typing import IO, BinaryIO
 from slice_os.errors import ENCRYPTED, InputError
 from slice_os.ingest.readers.decoding import stream_of
 from slice_os.ingest.readers.reader import (
+    LONGEST_FILE,
     BadRecord,
     PackedFile,
     PackedStream,
@@ -45,9 +48,18 @@ DAMAGED = (
 
 _OF_MAC = "__MACOSX"
 _BOOK = "META-INF/container.xml"
+# The line before a message of a mailbox, which has a time and a year.
+_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?From .*\d\d:\d\d.*\d{4}")
+_MARKED = re.compile(rb"^>(?=>*From )")
 # The main part of an Office file has any name in its folder.
 _IN_ZIP = {"word/": "docx", "ppt/": "pptx", "xl/": "xlsx", _BOOK: "epub"}
 _OFFICE = "[Content_Types].xml"
+_ELSEWHERE = {
+    "content.xml": "an OpenDocument file; save it as .docx, .xlsx or .pptx, for example by "
+    "soffice --convert-to docx",
+    "Index/Document.iwa": "an Apple iWork file; export it as .docx, .xlsx or .pptx",
+}
+"""Documents in other formats, by a file in them, and what to do with them."""
 
 
 class Unpacked:
@@ -94,11 +106,14 @@ def read_zip(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
     """Yield the files of an archive; or the archive as the Office file or book that it is."""
     try:
         with _seekable(stream) as content, zipfile.ZipFile(content) as archive:
-            kind = _kind(archive.namelist())
+            names = archive.namelist()
+            kind = _kind(names)
             if kind is not None:
                 content.seek(0)
                 yield PackedFile(source, source, content, kind)
                 return
+            if told := next((_ELSEWHERE[name] for name in names if name in _ELSEWHERE), None):
+                raise InputError(told)
             entries = [
                 entry
                 for entry in archive.infolist()
@@ -155,6 +170,31 @@ def read_tar(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
                     yield skipped(name, "no file, but a link or a device", "link", source)
     except (InputError, *DAMAGED) as error:
         yield damaged(source, error)
+
+
+def read_mbox(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStream:
+    """Yield the messages of a mailbox, which are numbered from 1."""
+    number = 0
+    for number, raw in enumerate(_messages(stream), 1):
+        name = f"{number}.eml"
+        yield PackedFile(f"{source}/{name}", name, io.BytesIO(raw), "eml")
+    if not number:
+        yield bad_record(source, None, "not a mailbox: no line begins a message, as From does", "")
+
+
+def _messages(stream: BinaryIO) -> Iterator[bytes]:
+    """Messages, each behind a line that begins with ``From``, without the marks of such lines."""
+    message: bytearray | None = None
+    is_blank = True
+    for line in iter(lambda: stream.readline(LONGEST_FILE), b""):
+        if is_blank and _BEGINS.match(line):
+            yield from () if message is None else [bytes(message)]
+            message = bytearray()
+        # What is longer than a file may be is refused by its reader.
+        elif message is not None and len(message) <= LONGEST_FILE:
+            message += _MARKED.sub(b"", line)
+        is_blank = not line.strip()
+    yield from () if message is None else [bytes(message)]
 
 
 def _is_hidden(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""E-mail, as EML and Outlook's MSG; offsets count the extracted text."""
+"""E-mail, as EML and Outlook's MSG, and saved pages; offsets count the extracted text."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from typing import BinaryIO, TypeAlias
 
 from slice_os.errors import InputError
+from slice_os.ingest.readers.markup import TITLE
 from slice_os.ingest.readers.mime import Attachment, Part, Tree, has_header, header_text, parsed
 from slice_os.ingest.readers.outlook import read_outlook
 from slice_os.ingest.readers.quotations import marked
@@ -30,7 +31,6 @@ from slice_os.text.documents import Document, Scalar
 _HEADERS = ("subject", "from", "to", "cc", "date")
 _LONGEST_FIELD = 2_000
 
-
 _Letter: TypeAlias = tuple[dict[str, str], list[Turn]]
 """Headers, and the text."""
 
@@ -41,22 +41,23 @@ def _read(
     options: ReadOptions,
     *,
     parse: Callable[[BinaryIO, Tree, ReadOptions], _Letter],
+    is_mail: bool = True,
 ) -> Iterator[Document | BadRecord | PackedFile]:
     """Yield one document of a message's subject and text, then the files that are attached."""
     metadata: dict[str, Scalar] = {}
     attached: list[Attachment] = []
-    tree = Tree(options.encoding)
+    tree = Tree(options.encoding, is_mail)
 
     def sections(content: BinaryIO) -> Iterator[Turn]:
         headers, body = parse(content, tree, options)
         attached.extend(named_apart(tree.attached))
         said = {name: " ".join(value.split()) for name, value in headers.items() if value}
-        if attached:
+        if attached and is_mail:
             said["attachments"] = ", ".join(one.name for one in attached)
         for name, value in said.items():
             metadata[name] = shortened(encodable(value), _LONGEST_FIELD)
         yield Turn(headers.get("subject", ""))
-        yield from marked(body)
+        yield from marked(body) if is_mail else body
 
     found = extracted(source, stream, sections, lambda: not attached, metadata)
     yield from with_note(source, found, tree.counts)
@@ -70,6 +71,15 @@ def _eml(content: BinaryIO, tree: Tree, _: ReadOptions) -> _Letter:
     if not has_header(message):
         raise InputError("not an e-mail: it has no subject, sender or date")
     return _headers(message), tree.body(message)
+
+
+def _page(content: BinaryIO, tree: Tree, _: ReadOptions) -> _Letter:
+    """A saved page, whose title is the subject of the message that it is written as."""
+    page = parsed(content.read())
+    if "content-type" not in page:
+        raise InputError("not a saved page: it has no content type")
+    title = _headers(page).get("subject", "")
+    return {TITLE: title}, tree.body(page)
 
 
 def _headers(message: Part) -> dict[str, str]:
@@ -97,4 +107,5 @@ def named_apart(attachments: Iterable[Attachment]) -> Iterator[Attachment]:
 
 
 read_eml = partial(_read, parse=_eml)
+read_mht = partial(_read, parse=_page, is_mail=False)
 read_msg = partial(_read, parse=read_outlook)

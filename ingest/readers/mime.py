@@ -32,7 +32,8 @@ _DEEPEST = 100
 _WORD = r"=\?[^?\n]{1,80}\?[bq]\?.{0,2000}?\?="
 _ENCODED = re.compile(rf"{_WORD}(?:\s*{_WORD})*", re.I)
 _DELIMITER = re.compile(r"^--(?!\r?$)([^\r\n]{1,200}?)[ \t]*\r?\n(?=[A-Za-z-]{1,70}:)", re.M)
-_FAMILIAR = re.compile(r"\bmime\b|multi-?part", re.I)
+_LONGEST_NOTE = 60
+_FAMILIAR = re.compile(r"\bmime\b|multi-?part|\bweb archive\b", re.I)
 _MESSAGES = ("message/rfc822", "message/global", "message/news")
 _PAGES = ("text/html", "text/x-amp-html", "text/watch-html", "application/xhtml+xml")
 _RICH = ("text/enriched", "text/richtext")
@@ -142,10 +143,10 @@ class Tree:
         counts: of what is left out.
     """
 
-    def __init__(self, encoding: str | None = None) -> None:
+    def __init__(self, encoding: str | None = None, is_mail: bool = True) -> None:
         self.attached: list[Attachment] = []
         self.counts: Counter[str] = Counter()
-        self._encoding = encoding
+        self._encoding, self._is_mail = encoding, is_mail
         self._missing: MissingExtraError | None = None
 
     def body(self, message: Part) -> list[Turn]:
@@ -194,6 +195,9 @@ class Tree:
             return [Turn(decoded(_message(part)).strip())]
         elif main != "text" and kind not in (*_PAGES, *_CALENDARS):
             self._attach(part, _content(part))
+        elif kind not in (*_PAGES, "text/plain") and "content-location" in part:
+            # What belongs to a saved page, such as its style sheets, shows no words itself.
+            self._attach(part, _content(part), is_text=False)
         elif is_file:
             self._attach_text(part)
         else:
@@ -204,7 +208,8 @@ class Tree:
         if (parts := part.parts) is None:
             return self._without_boundary(part)
         for outside in (part.preamble or "", part.epilogue or ""):
-            words = 0 if _FAMILIAR.search(outside) else len(outside.split())
+            words = len(outside.split())
+            words = 0 if words < _LONGEST_NOTE and _FAMILIAR.search(outside) else words
             self._count("words outside of all parts left out", words)
         is_choice = part.get_content_subtype() == "alternative"
         found = [(one.get_content_type(), self._turns(one, is_body=is_choice)) for one in parts]
@@ -222,7 +227,7 @@ class Tree:
 
     def _without_boundary(self, part: Part) -> list[Turn]:
         """The parts of one whose boundary is not that of its header; else all as plain text."""
-        raw = part.raw()
+        raw = _content(part)
         found = _DELIMITER.search(raw.decode("latin-1"))
         if found is not None:
             boundary = found[1].encode("latin-1")
@@ -236,10 +241,11 @@ class Tree:
         raw = _content(part)
         for found in _UUENCODED.finditer(raw):
             self._add(header_text(found[1].decode("latin-1")), _uudecoded(found[2]))
-        text = self._decoded(part, _UUENCODED.sub(b"", raw), kind).replace("\r\n", "\n")
+        text = self._decoded(part, _UUENCODED.sub(b"", raw), kind)
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
         if kind in _PAGES:
             try:
-                yield from html_sections(text, counts=self.counts, of_mail=True)
+                yield from html_sections(text, counts=self.counts, of_mail=self._is_mail)
             except MissingExtraError as error:
                 self._missing = error
                 self._count(_NOT_READ, 1)
@@ -267,13 +273,20 @@ class Tree:
         else:
             self._attach(part, raw)
 
-    def _attach(self, part: Part, content: bytes, format_name: str | None = None) -> None:
+    def _attach(
+        self,
+        part: Part,
+        content: bytes,
+        format_name: str | None = None,
+        is_text: bool | None = None,
+    ) -> None:
         kind = part.get_content_type()
         sort = part.get_content_subtype().removeprefix("x-")
         extension = _EXTENSIONS.get(kind) or guess_extension(kind) or f".{sort}"
         name = header_text(part.get_filename() or f"attachment{extension}")
         name = name if PurePosixPath(name).suffix else f"{name}{extension}"
-        self._add(name, content, format_name, part.get_content_maintype() == "text")
+        is_text = part.get_content_maintype() == "text" if is_text is None else is_text
+        self._add(name, content, format_name, is_text)
 
     def _add(
         self, name: str, content: bytes, format_name: str | None = None, is_text: bool = False

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from email import message_from_bytes, policy
+from collections.abc import Callable, Iterator
 from functools import partial
 from io import BytesIO
 from itertools import chain
 from typing import Any, BinaryIO
 
-from slice_os.ingest.readers.decoding import decoded
+from slice_os.ingest.readers.letters import read_mht
 from slice_os.ingest.readers.markup import read_html
 from slice_os.ingest.readers.package import Package, attribute, count, name_of
 from slice_os.ingest.readers.paragraphs import Line, Walk
@@ -34,7 +33,6 @@ from slice_os.text.documents import Document, Scalar
 _EDGES = ("header", "footer")
 _PLURALS = {"text box": "text boxes", "SmartArt": "SmartArt"}
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_MHTML = (".mht", ".mhtml")
 
 
 def read_docx(source: str, stream: BinaryIO, options: ReadOptions) -> FileStream:
@@ -138,8 +136,6 @@ def _numbered(package: Package, root: Any) -> int:
 
 def _chunk(counts: Counter[str], options: ReadOptions, name: str, content: bytes) -> Iterator[str]:
     """The paragraphs of a file of another format that is a part of the text."""
-    if name.lower().endswith(_MHTML):
-        name, content = _saved_page(content)
     by_name = (one for end, one in _NAMED.items() if name.lower().endswith(end))
     by_magic = (one for begin, one in _BEGIN.items() if content.startswith(begin))
     read = next(chain(by_name, by_magic), None)
@@ -154,16 +150,9 @@ def _chunk(counts: Counter[str], options: ReadOptions, name: str, content: bytes
     count(counts, "chunks left out", not said)
 
 
-def _saved_page(content: bytes) -> tuple[str, bytes]:
-    """The page that a file of MIME has, as a file of HTML or text."""
-    message = message_from_bytes(content, policy=policy.default)
-    page = message.get_body(("html", "plain"))
-    raw = None if page is None else page.get_payload(decode=True)
-    if page is None or not isinstance(raw, bytes):
-        return "", b""
-    name = "chunk.html" if page.get_content_subtype() == "html" else "chunk.txt"
-    return name, decoded(raw, page.get_content_charset()).encode("utf-8-sig")
-
-
-_NAMED = {".txt": read_text, ".html": read_html, ".htm": read_html}
+_NAMED: dict[str, Callable[[str, BinaryIO, ReadOptions], FileStream]] = {
+    ".txt": read_text,
+    **dict.fromkeys((".html", ".htm"), read_html),
+    **dict.fromkeys((".mht", ".mhtml"), read_mht),
+}
 _BEGIN = {b"PK\x03\x04": read_docx, b"{\\rtf": read_rtf, b"<": read_html}
