@@ -61,6 +61,25 @@ CLEAR = [
     ("Tue Oct 31 23:36:20 +0000 2017", "%a %b %d %H:%M:%S %z %Y", "2017-10-31T23:36:20+00:00"),
     ("10/3/17 1:36 PM", "%-m/%-d/%y %-I:%M %p", "2017-10-03T13:36:00"),
     ("2017-10-03 13:36:01", "%F %T", "2017-10-03T13:36:01"),
+    ("3/15/2026, 9:14:05\u202fPM", None, "2026-03-15T21:14:05"),
+    ("\u200e15/03/2026\xa009:14", None, "2026-03-15T09:14"),
+    ("2026\u201103\u201102", None, "2026-03-02"),
+    (
+        "Mon Mar 02 2026 09:14:05 GMT+0100 (Central European Standard Time)",
+        None,
+        "2026-03-02T09:14:05+01:00",
+    ),
+    ("Mon, 2 Mar 2026 09:14:05 -0500 (EST)", None, "2026-03-02T09:14:05-05:00"),
+    (1772442845250123, None, "2026-03-02T09:14:05.250123Z"),
+    ("1772442845250123456", None, "2026-03-02T09:14:05.250123456Z"),
+    ("Montag, 2. März 2026 um 09:14 Uhr", None, "2026-03-02T09:14"),
+    ("ven. 6 févr. 2026 à 09:14", None, "2026-02-06T09:14"),
+    ("15 de marzo de 2026", None, "2026-03-15"),
+    ("2 juillet 2026", None, "2026-07-02"),
+    ("30-set-2026", None, "2026-09-30"),
+    ("2026年3月2日 9:14", None, "2026-03-02T09:14"),
+    ("15/03/2026 - 09:14", None, "2026-03-15T09:14"),
+    ("Mar. 2, 2026", None, "2026-03-02"),
 ]
 TWO = "field 'at' is {!r}: the day or the month may be first; give --date-format dmy or mdy"
 NONE = "field 'at' is {!r}, no date that can be read; give one such as 2026-03-02 09:14, or "
@@ -81,6 +100,9 @@ REFUSED = [
     ("2026-03-02 09:14 EST", None, NONE),
     ("2026-03-02 and later", None, NONE),
     ("yesterday", None, NONE),
+    ("15 jui 2026", None, NONE),
+    ("15 marmalade 2026", None, NONE),
+    ("about 15 March 2026", None, NONE),
     ("283", None, NONE),
     ("17724428451234567", None, NONE),
     (True, None, NONE),
@@ -92,6 +114,12 @@ REFUSED = [
 @pytest.mark.parametrize(("given", "wanted", "read"), CLEAR)
 def test_a_clear_date_becomes_iso(given: object, wanted: str | None, read: str) -> None:
     assert read_date(given, "field 'at'", wanted) == read
+
+
+def test_digits_may_be_seconds_or_an_hour() -> None:
+    with pytest.raises(InputError, match="seconds since 1970, or a day and its hour"):
+        read_date("2026030209", "field 'at'")
+    assert read_date("2026030209", "field 'at'", "%Y%m%d%H") == "2026-03-02T09:00:00"
 
 
 @pytest.mark.parametrize(("given", "wanted", "line"), REFUSED)
@@ -187,6 +215,29 @@ class TestDocuments:
         assert [one.metadata["date"] for one in documents] == expected
         assert note.reason == "dates of 'when': dmy, settled by rows 3 and 5"
         assert note.counts == {"dates read as dmy": 2}
+
+    @pytest.mark.parametrize(
+        ("dates", "read_as"),
+        [
+            (["3/4/2026, 9:14:05\u202fPM", "3/15/2026, 9:14:05\u202fPM"], "mdy"),
+            (["\u200e03/04/2026", "\u200e15/04/2026"], "dmy"),
+            (["03.04.2026 09:14 Uhr", "15.04.2026 09:14 Uhr"], "dmy"),
+            (["03\u201104\u20112026", "15\u201104\u20112026"], "dmy"),
+            (["Mo, 03.04.2026", "Di, 15.04.2026"], "dmy"),
+        ],
+    )
+    def test_unseen_characters_hide_no_order(self, dates: list[str], read_as: str) -> None:
+        lines = [json.dumps({"text": "Hi", "when": date}) for date in dates]
+        first, _, note = read("jsonl", "\n".join(lines), date_field="when")
+        assert first.metadata["date"][:10] == ("2026-03-04" if read_as == "mdy" else "2026-04-03")
+        assert note.reason == f"dates of 'when': {read_as}, settled by row 2"
+
+    @pytest.mark.parametrize("unit", [1, 1_000, 1_000_000, 1_000_000_000])
+    def test_turns_may_count_from_1970_in_any_unit(self, unit: int) -> None:
+        turns = [{"text": "Hi", "start_time": at * unit} for at in (1772442845, 1772442848)]
+        (document,) = read("jsonl", json.dumps({"turns": turns}))
+        assert document.metadata["date"][:19] == "2026-03-02T09:14:05"
+        assert starts(document) == [0, 3]
 
     def test_each_column_settles_its_own(self) -> None:
         lines = ["a,Hi,03/04/2026 09:00,03/04/2026", "a,Bye,15/04/2026 09:00,04/15/2026"]

@@ -134,6 +134,11 @@ class TestSubtitles:
         (document,), bad = read_file("a.srt", "\n".join(cues))
         assert (document.text, bad) == ("One\nTwo\n{c}", [])
 
+    def test_how_to_read_a_word_does_not_stick_to_it(self, read_file: Read) -> None:
+        cue = "00:01.000 --> 00:02.000\n<ruby>今日<rt>kyou</rt></ruby>は<ruby.a>晴<rt>hare"
+        (document,), bad = read_file("a.vtt", f"WEBVTT\n\n{cue}")
+        assert (document.text, bad) == ("今日(kyou)は晴(hare", [])
+
     @pytest.mark.parametrize("name", ["a.vtt", "a.srt"])
     @pytest.mark.parametrize("between", ["\n", "\n \n", "\n\n", "\n\n\n"])
     @pytest.mark.parametrize("numbers", [["", "", ""], ["1\n", "2\n", "3\n"]])

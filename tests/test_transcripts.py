@@ -314,6 +314,16 @@ def test_turns_and_times_win_over_the_whole_text(service: str) -> None:
     assert len(found) == 1
 
 
+def test_a_silent_channel_costs_no_times() -> None:
+    silent = {"alternatives": [{"transcript": "", "words": []}]}
+    spoken = channels(SPOKEN, words=spoken_words([("A", text) for _, text in SPOKEN]))["channels"]
+    for heard in ([silent, *spoken], [*spoken, silent]):
+        each = said(read("json", json.dumps({"results": {"channels": heard}})))
+        assert [(text, start) for _, text, start, _ in each] == [
+            (text, times(number)[0]) for number, (_, text) in enumerate(SPOKEN)
+        ]
+
+
 class TestWhole:
     def test_what_only_the_whole_text_has_is_between_the_turns(self) -> None:
         record = {"text": f"So. {WHOLE} And now?", "segments": timed(SPOKEN)}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections import defaultdict
 from datetime import date, datetime, timedelta, timezone
 from functools import cache
 from typing import Any
@@ -17,21 +19,38 @@ SERIAL = "excel"
 """The date format of Excel's numbers: days since 1900, with the time as a fraction."""
 
 _MONTHS = (
-    "january february march april may june july august september october "  # noqa: SIM905
-    "november december".split()
+    # In English, German, French, Spanish, Italian, Portuguese and Dutch, without accents.
+    "january february march april may june july august september october november december",
+    "januar februar marz april mai juni juli august september oktober november dezember",
+    "janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre",
+    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+    "janeiro fevereiro marco abril maio junho julho agosto setembro outubro novembro dezembro",
+    "januari februari maart april mei juni juli augustus september oktober november december",
 )
-_WEEKDAY = re.compile(r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,?\s+")
+_SHORT = {"mrz": 3, "mrt": 3}
+_DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2212"), "-")
+_OF = re.compile(r"(?<=\w) (?:de|of) (?=\w)")
+_CHINESE = re.compile(r"(\d{4})\s?年\s?(\d{1,2})\s?月\s?(\d{1,2})\s?日")
+_WEEKDAY = re.compile(
+    r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,?\s+|"
+    r"[a-z]{2,12}[.,]{1,2}\s+(?=\d{1,2}(?:\.?\s+[a-z]|[./]\d))"
+)
 _COMPACT = re.compile(
     r"((?:19|20)\d\d)(\d\d)(\d\d)(?:[t ]?(\d\d)(\d\d)(\d\d)?([.,]\d+)?(z|[+-]\d\d(?::?\d\d)?)?)?",
     re.ASCII,
 )
-_EPOCH = re.compile(r"(?:(\d{9,10})(\.\d+)?|(\d{10})(\d{3}))", re.ASCII)
+_EPOCH = re.compile(r"(?:(\d{9,10})(\.\d+)?|(\d{10})(\d{3}|\d{6}|\d{9}))", re.ASCII)
+# Digits that may also be a year, a month, a day and an hour.
+_TO_HOURS = re.compile(r"20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[01]\d|2[0-3])", re.ASCII)
 _TIMED = re.compile(
     r"""
-    (?P<day>.+?) (?: (?: (?<=\d)t | ,?\s+(?:at\s+)? )
+    (?P<day>.+?) (?: (?: (?<=\d)t | ,?\s+(?:(?:at|um|a|om|-)\s+)? )
         (?P<hour>\d{1,2}) : (?P<minute>\d\d) (?: :(?P<second>\d\d) (?:[.,](?P<fraction>\d{1,9}))? )?
         (?: \s*(?P<half>[ap])\.?m\.? )?
-        (?: \s*(?P<utc>z|utc|gmt) | \s*(?P<zone>[+-]\d\d) (?: :?(?P<minutes>\d\d) )? )?
+        (?: \s*(?P<utc>z|utc|gmt(?!\s*[+-])) |
+            \s*(?:gmt|utc)?\s*(?P<zone>[+-]\d\d) (?: :?(?P<minutes>\d\d) )? )?
+        (?: \s*\([^()]*\) | \s*uhr )?
     )?
     """,
     re.VERBOSE | re.ASCII,
@@ -51,7 +70,7 @@ _HOURS = "%H", "%I", "%c", "%X"
 # What strftime writes in some systems, in the codes that strptime reads.
 _CODES = {"%-": "%", "%e": "%d", "%k": "%H", "%l": "%I", "%P": "%p", "%h": "%b"}
 _CODES |= {"%D": "%m/%d/%y", "%F": "%Y-%m-%d", "%R": "%H:%M", "%T": "%H:%M:%S"}
-_MOST = 60
+_MOST = 80
 
 
 def check_date_format(wanted: str) -> None:
@@ -103,7 +122,7 @@ def find_date(value: Any, where: str, wanted: str | None = None) -> str | None:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return None
-    text = str(value).strip()
+    text = _plain(value)
     if len(text) > _MOST:
         return None
     try:
@@ -111,12 +130,22 @@ def find_date(value: Any, where: str, wanted: str | None = None) -> str | None:
             return _serial(text)
         if wanted is not None and wanted not in ORDERS:
             pattern = _pattern(wanted)
-            made = datetime.strptime(text, pattern)
+            made = datetime.strptime(str(value).strip(), pattern)
             is_timed = any(code in pattern for code in _HOURS)
             return (made if is_timed else made.date()).isoformat()
-        return _epoch(text) or _calendar(text.lower(), f"{where} is {value!r}", wanted)
+        told = f"{where} is {value!r}"
+        return _epoch(text, told) or _calendar(text.lower(), told, wanted)
     except (ValueError, OverflowError):
         return None
+
+
+def _plain(value: Any) -> str:
+    """A value as text, with plain spaces and dashes, and without accents or unseen characters."""
+    text = str(value).strip()
+    if text.isascii():
+        return text
+    apart = unicodedata.normalize("NFKD", text[: 2 * _MOST]).translate(_DASHES)
+    return "".join(one for one in apart if unicodedata.category(one) not in ("Mn", "Cf")).strip()
 
 
 def order_shown(value: Any) -> str | None:
@@ -124,7 +153,7 @@ def order_shown(value: Any) -> str | None:
 
     None if the order does not matter.
     """
-    if not isinstance(value, str) or not _NUMERIC.match(value.strip().lower()):
+    if not isinstance(value, str) or not _NUMERIC.match(_plain(value).lower()):
         return None
     dates = [find_date(value, "", order) for order in ORDERS]
     if dates[0] == dates[1]:
@@ -145,10 +174,14 @@ def _serial(text: str) -> str | None:
     return (made if "." in text else made.date()).isoformat()
 
 
-def _epoch(text: str) -> str | None:
+def _epoch(text: str, told: str) -> str | None:
     found = _EPOCH.fullmatch(text)
     if found is None:
         return None
+    if _TO_HOURS.fullmatch(text):
+        raise InputError(
+            f"{told}: seconds since 1970, or a day and its hour; write it as 2026-03-02 09:00"
+        )
     seconds, fraction, whole, milliseconds = found.groups()
     moment = datetime.fromtimestamp(int(seconds or whole), timezone.utc).isoformat()
     part = fraction or (f".{milliseconds}" if milliseconds else "")
@@ -161,7 +194,8 @@ def _calendar(text: str, told: str, order: str | None) -> str | None:
         year, month, day, hour, minute, second, fraction, zone = compact.groups("")
         clock = f"t{hour}:{minute}{second and ':' + second}{fraction}{zone}" if hour else ""
         text = f"{year}-{month}-{day}{clock}"
-    text = _WEEKDAY.sub("", text, count=1)
+    weekday = _WEEKDAY.match(text)
+    text = _OF.sub(" ", _CHINESE.sub(r"\1-\2-\3", text[weekday.end() if weekday else 0 :]))
     text = _YEAR_LAST.sub(r"\g<day> \g<year> \g<time>", text)
     found = _TIMED.fullmatch(text)
     if found is None:
@@ -217,11 +251,18 @@ def _day(text: str, told: str, order: str | None) -> str | None:
 
 
 def _month(text: str) -> int:
-    if text.isdecimal():
-        return int(text)
-    name = "sep" if text == "sept" else text
-    exact = [number for number, month in enumerate(_MONTHS, 1) if name in (month, month[:3])]
-    return exact[0] if exact else 0
+    return int(text) if text.isdecimal() else _months().get(text, 0)
+
+
+@cache
+def _months() -> dict[str, int]:
+    """The numbers of months by their names, and by three or four letters that are only of one."""
+    found: dict[str, set[int]] = defaultdict(set, {name: {at} for name, at in _SHORT.items()})
+    for names in _MONTHS:
+        for number, name in enumerate(names.split(), 1):
+            for own in {name, name[:3], name[:4]}:
+                found[own].add(number)
+    return {name: min(numbers) for name, numbers in found.items() if len(numbers) == 1}
 
 
 def _iso(year: str, month: int, day: str) -> str:

@@ -156,13 +156,16 @@ def _readings(record: Json, path: str, paths: Sequence[str], whole: str) -> Iter
     said = [one for chain in chains if (one := said_by(chain, names)) is not None]
     if paths is not _WHOLE and not any(one.start or one.speaker for one in said):
         return
-    if not any(not is_blank(one.text) for one in said):
+    if paths is not _WORDS:
+        # A channel on which nobody speaks tells no speakers apart.
+        said = [one for one in said if not is_blank(one.text)]
+    if all(is_blank(one.text) for one in said):
         return
     said = _in_seconds(_told_apart(said))
     if paths is not _WORDS:
         turns = [_turn([one], one.text.strip()) for one in said]
-        empty = len(chains) - sum(not is_blank(turn.text) for turn in turns)
-        yield Transcript(*_by_start(_completed(turns, whole)), {EMPTY: empty})
+        empty = {EMPTY: len(chains) - len(turns)}
+        yield Transcript(*_by_start(_completed(turns, whole)), empty)
         return
     if path == "results.items.*":
         said = _labeled(said, record)

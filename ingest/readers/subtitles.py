@@ -42,6 +42,7 @@ _TAG = re.compile(
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]\w{1,30});", re.ASCII)
 _WORD_TIME = re.compile(r"<\d+:[\d:.]+>", re.ASCII)
 _IGNORED = re.compile(r"(?:NOTE|STYLE|REGION)(?=\s|$)")
+_READING = re.compile(r"<(/?)rt(?:[.\s][^<>]*)?>", re.I)
 _BREAK = re.compile(r"<br\s*/?>|\\N", re.ASCII)
 _LEAST_ROLLED = 2
 _SHOWN_AGAIN = "caption lines shown again, read once"
@@ -199,9 +200,8 @@ def _of_teams(payload: str) -> Turn | None:
 
 
 def _plain(payload: str) -> str:
-    return _ENTITY.sub(
-        lambda entity: html.unescape(entity[0]), _TAG.sub("", _BREAK.sub("\n", payload))
-    ).strip()
+    text = _READING.sub(lambda tag: ")" if tag[1] else "(", _BREAK.sub("\n", payload))
+    return _ENTITY.sub(lambda entity: html.unescape(entity[0]), _TAG.sub("", text)).strip()
 
 
 _LEAST_SHARE = 0.5
