@@ -124,6 +124,9 @@ def test_a_search_has_an_address_facets_and_pages(client: TestClient) -> None:
     found = [hit["metadata"].get("domain") for hit in posted["hits"]]
     values = {one["value"]: one["hits"] for one in posted["facets"]["domain"]}
     assert values == {value: found.count(value) for value in found if value is not None}
+    everywhere = client.get("/stores/calls/fields/domain").json()["values"]
+    stored = {one["value"]: one["documents"] for one in everywhere}
+    assert all(one["stored"] == stored[one["value"]] for one in posted["facets"]["domain"])
     assert posted["next"] == 2
     rest = client.post("/search", json={**body, "offset": 2, "top_k": 100}).json()
     assert rest["next"] is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Annotated, Any
@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import RedirectResponse
 
 from slice_os.hits.hit import Hits
+from slice_os.query.filters import fold_case
 from slice_os.query.options import MAX_CANDIDATES, HitOptions, SearchOptions
 from slice_os.search.scan import scan as scan_documents
 from slice_os.service.asgi.json_bodies import JsonRoute
@@ -29,11 +30,13 @@ from slice_os.service.resources.documents import DocumentBody, documents_of
 from slice_os.service.resources.hits import HitsAnswer
 from slice_os.service.services import Services, Shared
 from slice_os.service.settings import MOST_HITS, MOST_TEXTS
+from slice_os.stores.protocol import FieldValue
 from slice_os.topics.tallies import NOWHERE, tally
 
 router = APIRouter(tags=["search"], route_class=JsonRoute)
 
 MOST_FACETS = 20
+_MOST_STORED = 1_000
 # Addresses are short, whatever is in them.
 _MOST_IN_ADDRESS = 5
 _Brief = Annotated[str, Field(min_length=1, max_length=400)]
@@ -64,11 +67,17 @@ class ScanRequest(PhraseBody):
 
 
 class FacetAnswer(BaseModel):
-    """A value of a metadata field, and the hits and documents of the answer that have it."""
+    """A value of a metadata field, and the hits and documents of the answer that have it.
+
+    Attributes:
+        stored: documents of the whole store that have it; null if it is not among the 1,000 most
+            frequent values there.
+    """
 
     value: str
     hits: int
     documents: int
+    stored: int | None
 
 
 class SearchAnswer(HitsAnswer):
@@ -104,8 +113,8 @@ def _answer(services: Services, body: SearchRequest) -> dict[str, Any]:
     begun = perf_counter()
     corpus = services.stores.get(body.store)
     options = body.options(SearchOptions)
-    for field in body.facets:
-        corpus.field_values(field, 1)  # refuses an unknown one
+    # It refuses an unknown one.
+    stored = {field: corpus.field_values(field, _MOST_STORED) for field in body.facets}
     hits = corpus.search(body.phrases, options)
     more = len(hits) == options.top_k > 0
     return {
@@ -115,15 +124,22 @@ def _answer(services: Services, body: SearchRequest) -> dict[str, Any]:
         "min_probability": hits.min_probability,
         "exhaustive": hits.exhaustive,
         "next": options.end if more else None,
-        "facets": {field: list(_values(hits, field)) for field in body.facets},
+        "facets": {field: list(_values(hits, field, all_of)) for field, all_of in stored.items()},
         "milliseconds": round(1_000 * (perf_counter() - begun), 3),
     }
 
 
-def _values(hits: Hits, field: str) -> Iterator[dict[str, Any]]:
+def _values(hits: Hits, field: str, stored: Sequence[FieldValue]) -> Iterator[dict[str, Any]]:
+    known = {fold_case(one.value): one.documents for one in stored}
     for row in tally(hits, field):
         if row.place != NOWHERE:
-            yield {"value": row.place, "hits": row.hits, "documents": row.documents}
+            all_of = known.get(fold_case(row.place))
+            yield {
+                "value": row.place,
+                "hits": row.hits,
+                "documents": row.documents,
+                "stored": all_of,
+            }
 
 
 @router.get("/search", response_model=SearchAnswer, responses={303: {"description": "The page."}})
