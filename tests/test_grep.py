@@ -15,6 +15,7 @@ from slice_os.arrays import IntArray
 from slice_os.hits.bands import PROBABLE_FROM, UNSURE_FROM
 from slice_os.hits.document_hits import DocumentHits
 from slice_os.hits.hit import Context, Hit
+from slice_os.search import run as search_run
 from slice_os.search.around import units_in, with_around
 from slice_os.search.run import make_query, nearest_spans
 from slice_os.stores.local.terms import terms
@@ -155,6 +156,14 @@ def test_documents_and_topics_make_a_table(run: Run, store: str, ending: str) ->
                 assert float(row[f"{topic} probability"]) == pytest.approx(near["probability"])
     told = run(*mine, "-o", "who.parquet")
     assert (told[0], "files ending in .csv, .xlsx" in told[2]) == (2, True)
+
+
+def test_what_comes_nearest_is_looked_for_in_some_passages_at_a_time(
+    run: Run, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ranked = run("mine", *CANCEL, "--store", store, "-L").rows()
+    monkeypatch.setattr(search_run, "_LOADED", 1)
+    assert run("mine", *CANCEL, "--store", store, "-L").rows() == ranked
 
 
 CONTRACT = """AGREEMENT

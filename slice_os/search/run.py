@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TypeVar
 
 import numpy as np
@@ -44,6 +45,7 @@ Key = TypeVar("Key")
 
 # Where hits can be lost, so many times more passages than hits are searched for.
 _MORE = 4
+_LOADED = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +296,8 @@ def nearest_spans(
     own = Condition(DOCUMENT_ID, "eq", tuple(doc_ids))
     asked = without_terms(replace(query, where=(*query.where, own), counters=None))
     best: dict[str, dict[Key, tuple[float, int, StoredPassage]]] = {}
-    for candidates in store.scan(asked, -1.0, exhaustive=True) if doc_ids else ():
+    found_all = store.scan(asked, -1.0, exhaustive=True) if doc_ids else ()
+    for candidates in chain.from_iterable(map(_parts, found_all)):
         loaded = candidates.load(candidates.keys)
         for column, passage in enumerate(map(loaded.get, candidates.keys)):
             if passage is None:
@@ -313,6 +316,13 @@ def nearest_spans(
         }
         for doc_id, found in best.items()
     }
+
+
+def _parts(candidates: ScoredCandidates) -> Iterator[ScoredCandidates]:
+    """Candidates, some at a time, since the passages of long documents take much memory."""
+    count = len(candidates.keys)
+    for start in range(0, count, _LOADED):
+        yield candidates.select(np.arange(start, min(start + _LOADED, count)))
 
 
 def likelihood(hit: Hit) -> tuple[int, float, float]:
