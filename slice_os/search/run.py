@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import TypeVar
 
 import numpy as np
@@ -296,8 +295,7 @@ def nearest_spans(
     own = Condition(DOCUMENT_ID, "eq", tuple(doc_ids))
     asked = without_terms(replace(query, where=(*query.where, own), counters=None))
     best: dict[str, dict[Key, tuple[float, int, StoredPassage]]] = {}
-    found_all = store.scan(asked, -1.0, exhaustive=True) if doc_ids else ()
-    for candidates in chain.from_iterable(map(_parts, found_all)):
+    for candidates in _parts(store.scan(asked, -1.0, exhaustive=True) if doc_ids else ()):
         loaded = candidates.load(candidates.keys)
         for column, passage in enumerate(map(loaded.get, candidates.keys)):
             if passage is None:
@@ -318,11 +316,12 @@ def nearest_spans(
     }
 
 
-def _parts(candidates: ScoredCandidates) -> Iterator[ScoredCandidates]:
+def _parts(scanned: Iterable[ScoredCandidates]) -> Iterator[ScoredCandidates]:
     """Candidates, some at a time, since the passages of long documents take much memory."""
-    count = len(candidates.keys)
-    for start in range(0, count, _LOADED):
-        yield candidates.select(np.arange(start, min(start + _LOADED, count)))
+    for candidates in scanned:
+        count = len(candidates.keys)
+        for start in range(0, count, _LOADED):
+            yield candidates.select(np.arange(start, min(start + _LOADED, count)))
 
 
 def likelihood(hit: Hit) -> tuple[int, float, float]:
