@@ -185,7 +185,7 @@ UPRIGHT, LEFT, DOWN, RIGHT = "1 0 0 1", "0 1 -1 0", "-1 0 0 -1", "0 -1 1 0"
 
 @pytest.mark.parametrize(
     ("matrix", "turned"),
-    product([UPRIGHT, LEFT, DOWN, RIGHT], [0, 90, 180, 270]),
+    list(product([UPRIGHT, LEFT, DOWN, RIGHT], [0, 90, 180, 270])),
 )
 def test_lines_that_run_in_any_direction_are_in_their_order(matrix: str, turned: int) -> None:
     shown = " T* ".join(f"({line}) Tj" for line in LINES)
