@@ -23,6 +23,7 @@ from pydantic import TypeAdapter
 from starlette.testclient import TestClient
 
 from slice_os import Corpus, Document, Hit, Hits, SpanEncoder
+from slice_os.service import nearness
 from slice_os.service.app import create_app
 from slice_os.service.asgi import steps, work
 from slice_os.service.asgi.keys import new_key
@@ -549,3 +550,47 @@ def test_other_work_goes_on_beside_searches_but_after_them(
         order.append("answer")
     thread.join(60)
     assert order == ["answer", "other"]
+
+
+NEAR = {"phrases": ["I want to cancel my subscription", "cancel my subscription"], "threshold": 0}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", "topics/near/counts", None),
+        ("POST", "topics/near/estimate", None),
+        ("POST", "topics/near/suggest", None),
+        ("POST", "matrix", {"topics": ["near", "far"]}),
+        ("POST", "mine", {"topics": ["near"], "listing": "without"}),
+        ("POST", "match", {"topics": ["rule"]}),
+        ("POST", "match", {"rule": {"name": "a", "any": ["near"]}}),
+    ],
+)
+def test_topics_near_too_much_of_a_store_are_refused_at_once(
+    near_topics: TestClient, method: str, path: str, body: Any
+) -> None:
+    answer = near_topics.request(method, f"/{path}", json=body)
+    assert answer.status_code == 400, answer.text
+    told = answer.json()["error"]["message"]
+    assert "topic 'near' comes near some" in told
+    assert "give it fewer phrases" in told
+
+
+def test_topics_near_too_much_of_a_store_do_not_hide_the_others(near_topics: TestClient) -> None:
+    for _ in range(2):
+        answer = near_topics.get("/counts").json()
+        assert [one["topic"] for one in answer["topics"]] == ["far"]
+        assert [one.split()[1] for one in answer["problems"]] == ["'near'", "'near'"]
+    answer = near_topics.post("/matrix", json={"topics": ["far"]})
+    assert answer.status_code == 200
+
+
+@pytest.fixture
+def near_topics(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> TestClient:
+    """A service that reads six passages near phrases in its time, with a topic near more."""
+    monkeypatch.setattr(nearness, "_READ", 0.01)
+    client.put("/topics/near", json=NEAR)
+    client.put("/topics/far", json={"phrases": ["where is my parcel"], "threshold": 0.99})
+    client.put("/topics/rule", json={"any": ["near", "far"]})
+    return client

@@ -18,6 +18,7 @@ from slice_os.query.filters import fold_case
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.known import store_state
+from slice_os.service.nearness import most_near, near, too_near
 from slice_os.service.resources.bodies import attachment, pooled
 from slice_os.service.resources.mining import JsonLines, json_lines
 from slice_os.service.resources.topics import TopicName
@@ -29,7 +30,7 @@ from slice_os.topics.assignment import answers
 from slice_os.topics.folder import StoredTopic
 from slice_os.topics.labels import Label, folded, of_topic
 from slice_os.topics.match import Found, Match
-from slice_os.topics.matching import components, find_matches, missing, sound
+from slice_os.topics.matching import components, find_matches, missing
 from slice_os.topics.recall import TopicEstimate
 from slice_os.topics.run import mine_topics
 from slice_os.topics.sampling import known_estimate
@@ -122,8 +123,8 @@ def counts(
     within: Within = None,
 ) -> dict[str, Any]:
     """Count the hits of a topic in a store, by day, week or document, or by a field's values."""
-    wanted, known = services.topics.get(name), services.topics.read()[0]
-    if problem := missing(wanted.topic, [one.topic for one in known]):
+    wanted = services.topics.get(name)
+    for problem in _usable(services, store, wanted)[1].values():
         raise InputError(problem)
     (found,) = _counted(services, [wanted], store, by, date_field, within)
     return found
@@ -143,7 +144,7 @@ def all_counts(
     Hits are looked for again only if the store or the topic has changed. If the time is over, ask
     again: what was counted is kept.
     """
-    usable, problems = _usable(services)
+    usable, problems = _usable(services, store)
     return {
         "topics": _counted(services, usable, store, by, date_field, within),
         "problems": list(problems.values()),
@@ -170,7 +171,7 @@ async def counted_by_steps(
     def found() -> Iterator[dict[str, Any]]:
         nonlocal of
         of = services.stores.get(store).info().documents
-        usable, problems = _usable(services)
+        usable, problems = _usable(services, store)
         topics = _counted(services, usable, store, by, date_field, within, seen)
         yield {"topics": topics, "problems": list(problems.values())}
 
@@ -194,7 +195,7 @@ def counts_file(
 
     A rule that names a topic which is not there has a row with this problem, and no counts.
     """
-    usable, problems = _usable(services)
+    usable, problems = _usable(services, store)
     rows = [
         {
             "topic": found["topic"],
@@ -211,10 +212,22 @@ def counts_file(
     return attachment("counts.csv", "text/csv; charset=utf-8", partial(write_csv, table))
 
 
-def _usable(services: Services) -> tuple[list[StoredTopic], dict[str, str]]:
-    """The topics that can be looked for, and what the others lack, by name."""
+def _usable(
+    services: Services, store: str | None, wanted: StoredTopic | None = None
+) -> tuple[list[StoredTopic], dict[str, str]]:
+    """The topics that can be looked for, and a line on each other one, or on that one, by name."""
     stored = services.topics.read()[0]
-    problems = sound([one.topic for one in stored])[1]
+    known = [one.topic for one in stored]
+    plain = [one for one in known if one.combination is None]
+    found = near(services, services.stores.get(store), plain) if plain else {}
+    problems = {}
+    for one in (each.topic for each in stored if wanted in (None, each)):
+        names = one.combination.topics if one.combination else (one.name,)
+        most = max(names, key=lambda name: found.get(name, 0))
+        if told := missing(one, known):
+            problems[one.name] = told
+        elif found[most] > most_near(services):
+            problems[one.name] = too_near(services, most, found[most])
     return [one for one in stored if one.topic.name not in problems], problems
 
 
@@ -309,7 +322,7 @@ def _hits(
         else:
             known[name] = kept
     reading = partial(_noted, set() if seen is None else seen)
-    for some in _some_at_a_time(new):
+    for some in _some_at_a_time(new, near(services, corpus, parts), most_near(services)):
         own: dict[str, list[Hit]] = {topic.name: [] for topic in some}
         for hit in until_stopped(mine_topics(corpus, some, labels=(), to_read=reading)):
             own[hit.topic or ""].append(hit)
@@ -326,15 +339,19 @@ def _hits(
     return [every[one.topic.name] for one in topics]
 
 
-def _some_at_a_time(topics: Iterable[Topic]) -> Iterator[list[Topic]]:
-    """The topics; those that come together have few phrases, or the same ones."""
+def _some_at_a_time(
+    topics: Iterable[Topic], places: Mapping[str, int], most: int
+) -> Iterator[list[Topic]]:
+    """The topics; those that come together have few phrases, or the same ones, and few places."""
     some: list[Topic] = []
     phrases: set[str] = set()
+    number = 0
     for topic in topics:
         together = phrases.union(topic.all_phrases)
-        if some and len(together) > max(_TOGETHER, len(phrases)):
+        number += places[topic.name]
+        if some and (len(together) > max(_TOGETHER, len(phrases)) or number > most):
             yield some
-            some, together = [], set(topic.all_phrases)
+            some, together, number = [], set(topic.all_phrases), places[topic.name]
         some.append(topic)
         phrases = together
     if some:

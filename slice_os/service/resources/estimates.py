@@ -8,6 +8,7 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from slice_os.service.asgi.json_bodies import JsonRoute
+from slice_os.service.nearness import check_near
 from slice_os.service.resources.bodies import WHOLE, Body, StoreName, pooled
 from slice_os.service.resources.hits import HitsAnswer
 from slice_os.service.resources.topics import TopicName
@@ -59,6 +60,7 @@ def estimate(
     """
     wanted = body or EstimateRequest()
     topic, corpus = services.topics.get(name).topic, services.stores.get(wanted.store)
+    check_near(services, corpus, [topic])
     labels = services.current_labels()
     drawn = draw(corpus, topic, services.labels, labels, wanted.size, wanted.seed)
     waiting = drawn.waiting(labels)

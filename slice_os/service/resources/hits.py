@@ -15,6 +15,7 @@ from slice_os.query.options import HitOptions, MineOptions
 from slice_os.search.listing import Search, search_phrases
 from slice_os.search.refinement import arranged
 from slice_os.service.asgi.steps import until_stopped
+from slice_os.service.nearness import check_near
 from slice_os.service.resources.bodies import (
     Body,
     Many,
@@ -103,9 +104,11 @@ def searched(
 ) -> Search:
     """The search of `mined`, which knows also what comes nearest in a document; errors as there."""
     if isinstance(wanted, TopicHighlights):
+        topics = named_topics(services, wanted.topics)
+        check_near(services, corpus, topics)
         return search_topics(
             corpus,
-            named_topics(services, wanted.topics),
+            topics,
             parse_where(where),
             services.current_labels(wanted.reader),
             unit=wanted.unit,

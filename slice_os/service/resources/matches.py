@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from slice_os.errors import InputError
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
+from slice_os.service.nearness import check_near
 from slice_os.service.resources.bodies import (
     WHOLE,
     Body,
@@ -25,7 +26,7 @@ from slice_os.service.resources.topics import NewTopic, topic_of
 from slice_os.service.services import Services, Shared
 from slice_os.service.settings import MOST_PHRASES
 from slice_os.topics.match import Lack, Match
-from slice_os.topics.matching import match_topics, sound
+from slice_os.topics.matching import components, match_topics, sound
 from slice_os.topics.topic import Topic
 
 router = APIRouter(tags=["topics"], route_class=JsonRoute)
@@ -86,7 +87,9 @@ def match(services: Shared, body: MatchRequest) -> dict[str, Any]:
     corpus, labels = services.stores.get(body.store), services.current_labels()
     found = []
     if rules or not problems:
-        found = list(until_stopped(match_topics(corpus, [*rules, *plain], labels=labels)))
+        topics = [*rules, *plain]
+        check_near(services, corpus, components(topics))
+        found = list(until_stopped(match_topics(corpus, topics, labels=labels)))
     end = len(found) if body.limit is None else body.offset + body.limit
     return {
         "total": len(found),
