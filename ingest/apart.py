@@ -25,6 +25,7 @@ from slice_os.errors import InputError
 from slice_os.ingest.formats import reader_named
 from slice_os.ingest.readers.reader import (
     NO_MEMORY,
+    TOO_LONG,
     BadRecord,
     PackedFile,
     ReadNote,
@@ -214,7 +215,7 @@ def _limit(seconds: int, memory: int) -> None:
 
 def _why(status: int, seconds: int) -> str:
     if status == -signal.SIGXCPU:
-        return f"takes more than {seconds} seconds to read"
+        return f"{TOO_LONG} {seconds} seconds to read"
     if status == _FULL:
         return NO_MEMORY
     name = signal.Signals(-status).name if status < 0 else f"status {status}"

@@ -5,6 +5,7 @@ A file is read by its first bytes, whatever its name says, and so are the files 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -16,10 +17,11 @@ from slice_os.errors import InputError
 from slice_os.ingest.apart import POSSIBLE, read_apart
 from slice_os.ingest.formats import format_by, format_that_begins, reader_named
 from slice_os.ingest.readers import BadRecord, PackedFile, ReadOptions
-from slice_os.ingest.readers.archives import DAMAGED, Unpacked, damaged
+from slice_os.ingest.readers.archives import DAMAGED, SLOW, Unpacked, damaged
 from slice_os.ingest.readers.decoding import peek
 from slice_os.ingest.readers.reader import (
     TOO_DEEP,
+    TOO_LONG,
     DocumentStream,
     bad_record,
     extension_of,
@@ -73,7 +75,10 @@ def read_stream(
     known = format_name if is_own else format_that_begins(head) or format_name
     # What is packed by itself, such as standard input, may be named by what it unpacks to.
     named = format_name if known != format_name else None
-    for found in _read(source, known, whole, options, named, Unpacked(), 0):
+    size = whole.seek(0, os.SEEK_END) if whole.seekable() else None
+    if size is not None:
+        whole.seek(0)
+    for found in _read(source, known, whole, options, named, Unpacked(size), 0):
         if isinstance(found, Document):
             yield replace(found, source=source, language=options.language)
         else:
@@ -115,10 +120,12 @@ def _read(
     deeper = depth + (format_name not in _NOT_PACKED)
     for found in _found(source, format_name, stream, options):
         nothing = False
-        if not isinstance(found, PackedFile):
-            yield found
-            continue
         try:
+            if not isinstance(found, PackedFile):
+                yield found
+                if isinstance(found, BadRecord) and found.reason.startswith(TOO_LONG):
+                    unpacked.add(SLOW)
+                continue
             if deeper > _MOST_DEEP:
                 raise InputError("an archive within an archive within another; unpack it first")
             head, whole = _peeked(unpacked.bounded(found.stream))

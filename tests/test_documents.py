@@ -303,6 +303,30 @@ class TestArchives:
         assert all("unpacks to more than" in one.reason for one in found[len(texts) :])
         assert len(texts) < len(found) <= len(texts) + 3
 
+    def test_how_many_files_nested_archives_have_is_bounded(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(archives, "_USUAL_UNPACKED", 1 << 20)
+        content = zipped({f"{n}.txt": b"" for n in range(20)})
+        for _ in range(2):
+            content = zipped({f"{n}.zip": content for n in range(20)})
+        monkeypatch.setattr(archives, "_TIMES", 1)
+        found = read("zip", content)
+        assert len(found) < 300
+        assert "unpacks to more than 1 MiB, with 4 KiB more for each file" in reason(found[-1:])
+
+    def test_how_long_files_of_an_archive_take_is_bounded(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        need_libraries()
+        monkeypatch.setattr(apart, "SECONDS", 0)
+        monkeypatch.setattr(apart, "SECONDS_PER_MIB", 0)
+        monkeypatch.setattr(archives, "LONGEST_UNPACKED", 100 << 20)
+        files = {"a.html": b"<p>I want to end it." * 1_000_000, "b.txt": b"b", "c.txt": b"c"}
+        slow, refused = read("zip", zipped(files))
+        assert "takes more than 0 seconds" in reason([slow])
+        assert "128 MiB for each that takes too long" in reason([refused])
+
     def test_archives_within_archives_end(self) -> None:
         content = b"text"
         for _ in range(9):

@@ -34,6 +34,13 @@ from slice_os.ingest.readers.reader import (
 LONGEST_UNPACKED = 1 << 34
 """Bytes that an archive may unpack to."""
 
+# It may unpack to so many, or to so many times its size if that is more.
+_USUAL_UNPACKED, _TIMES = 1 << 30, 200
+# What a file in it counts besides its bytes.
+_FILE = 1 << 12
+SLOW = 1 << 27
+"""What a file that takes too long counts."""
+
 DAMAGED = (
     zipfile.BadZipFile,
     tarfile.TarError,
@@ -63,29 +70,38 @@ _ELSEWHERE = {
 
 
 class Unpacked:
-    """Counts what a file unpacks to, with the archives that are in it; there is a limit."""
+    """Counts what a file unpacks to, with the archives that are in it; there is a limit.
 
-    def __init__(self, size: int = 0) -> None:
-        self._size = size
-        self.check()
+    Args:
+        size: of the file; None if it is not known.
+    """
+
+    def __init__(self, size: int | None = None) -> None:
+        usual = LONGEST_UNPACKED if size is None else max(_USUAL_UNPACKED, _TIMES * size)
+        self._most = min(LONGEST_UNPACKED, usual)
+        self._size = 0
 
     @property
     def is_too_much(self) -> bool:
         """Whether that is more than the limit."""
-        return self._size > LONGEST_UNPACKED
+        return self._size > self._most
 
-    def check(self) -> None:
-        """Refuse more than the limit."""
+    def add(self, number: int) -> None:
+        """Count bytes, and refuse more than the limit."""
+        self._size += number
         if self.is_too_much:
-            raise InputError(f"unpacks to more than {LONGEST_UNPACKED >> 30} GiB")
+            raise InputError(
+                f"unpacks to more than {self._most >> 20:,} MiB, with {_FILE >> 10} KiB more for "
+                f"each file, and {SLOW >> 20} MiB for each that takes too long; unpack it first"
+            )
 
-    def bounded(self, stream: IO[bytes] | gzip.GzipFile) -> IO[bytes]:
-        """A stream that counts, and ends with an error at the limit."""
+    def bounded(self, stream: IO[bytes]) -> IO[bytes]:
+        """A file in it as a stream that counts, and ends with an error at the limit."""
+        self.add(_FILE)
 
         def read(most: int) -> bytes:
             found = stream.read(most)
-            self._size += len(found)
-            self.check()
+            self.add(len(found))
             return found
 
         return stream_of(read)
@@ -97,7 +113,7 @@ def read_gz(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStream
     inner = f"{source[:-4]}.tar" if source.lower().endswith(".tgz") else inner
     try:
         with gzip.open(stream) as unpacked:
-            yield PackedFile(source, inner, Unpacked().bounded(unpacked))
+            yield PackedFile(source, inner, stream_of(unpacked.read))
     except (InputError, *DAMAGED) as error:
         yield damaged(source, error)
 
@@ -119,7 +135,7 @@ def read_zip(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
                 for entry in archive.infolist()
                 if not entry.is_dir() and not _is_hidden(entry.filename)
             ]
-            Unpacked(sum(entry.file_size for entry in entries))
+            Unpacked().add(sum(entry.file_size for entry in entries))
             for entry in entries:
                 name = f"{source}/{entry.filename}"
                 if entry.flag_bits & 1:
@@ -165,7 +181,7 @@ def read_tar(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
                 name = f"{source}/{entry.name}"
                 member = archive.extractfile(entry) if entry.isreg() else None
                 if member is not None:
-                    yield PackedFile(name, name, Unpacked().bounded(member))
+                    yield PackedFile(name, name, member)
                 elif not entry.isdir():
                     yield skipped(name, "no file, but a link or a device", "link", source)
     except (InputError, *DAMAGED) as error:

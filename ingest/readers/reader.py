@@ -31,6 +31,9 @@ UNREADABLE = "characters that could not be read"
 TOO_DEEP = "nested too deeply to be read"
 """The reason of a file that is."""
 
+TOO_LONG = "takes more than"
+"""The reason of a file that is read for too long begins so."""
+
 _LONGEST_RECORD = 10_000
 BOM = "\ufeff"
 """The byte order mark."""
