@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from threading import Event
+
 import pytest
 
 from slice_os import Claim, SpanEncoder, Verdict
-from slice_os.verifier.bundled import BundledVerifier, together
-from slice_os.verifier.cross_encoder import ClaimInputs, ClaimRow
+from slice_os.arrays import FloatArray
+from slice_os.verifier.bundled import NETWORK, BundledVerifier, together
+from slice_os.verifier.cross_encoder import ClaimInputs, ClaimRow, CrossEncoderVerifier
 
 PHRASE = "I want to cancel my subscription"
 
@@ -81,3 +85,24 @@ def test_the_wording_moves_it_too() -> None:
     found = [together(read, Verdict(said)).probability for said in (0.001, 0.1, 0.5, 0.999)]
     assert found == sorted(found)
     assert found[0] < 0.1 < 0.5 < found[-1]
+
+
+def test_the_claims_of_who_has_few_are_read_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    verifier = CrossEncoderVerifier(NETWORK, threads=1)
+    run, begun, go = verifier._run, Event(), Event()
+    read: list[int] = []
+
+    def slow(rows: Sequence[ClaimRow]) -> list[FloatArray]:
+        begun.set()
+        assert go.wait(60)
+        read.append(len(rows[0].ids))
+        return run(rows)
+
+    monkeypatch.setattr(verifier, "_run", slow)
+    many = verifier.begin([claim(f"please end my plan number {n}") for n in range(200)])
+    assert begun.wait(60)
+    few = verifier.begin([claim("the weather " * 20)])
+    go.set()
+    assert len(few()) == 1
+    assert read.index(max(read)) == 1
+    assert len(many()) == 200

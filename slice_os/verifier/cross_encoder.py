@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import count
 from math import ceil, exp
 from pathlib import Path
+from queue import PriorityQueue
 from typing import Annotated
 
 import numpy as np
@@ -159,6 +161,11 @@ class CrossEncoderVerifier:
         self._inputs = ClaimInputs(Aligner(self.folder / TOKENIZER_FILE), self.card.max_length)
         self._engine = OnnxRuntimeEngine(self.folder / MODEL_FILE, providers, threads, _WITHOUT)
         self._threads = ThreadPoolExecutor(self._engine.workers, thread_name_prefix="verify")
+        # Of what waits to be read, the claims of whoever has few go first.
+        self._waiting: PriorityQueue[tuple[int, int, Future[None], Callable[[], None]]] = (
+            PriorityQueue()
+        )
+        self._numbers = count()
         # A verdict, or none yet, for each claim; claims that are asked for in parallel share one.
         self._remembered = lru_cache(_REMEMBERED)(_nothing)
 
@@ -182,13 +189,28 @@ class CrossEncoderVerifier:
             for i, output in zip(batch, outputs, strict=True):
                 known[unread[i]].append(_verdict(unread[i], rows[i], output))
 
-        reading = self._threads.map(read, batches)
+        reading = [self._soon(len(unread), partial(read, batch)) for batch in batches]
 
         def verdicts() -> list[Verdict]:
-            list(reading)
+            for one in reading:
+                one.result()
             return [known[claim][0] for claim in plain]
 
         return verdicts
+
+    def _soon(self, urgency: int, read: Callable[[], None]) -> Future[None]:
+        """Let a thread read, as soon as nothing of a lower number waits."""
+        ended: Future[None] = Future()
+        self._waiting.put((urgency, next(self._numbers), ended, read))
+        self._threads.submit(self._read_next)
+        return ended
+
+    def _read_next(self) -> None:
+        *_, ended, read = self._waiting.get_nowait()
+        try:
+            ended.set_result(read())
+        except BaseException as error:
+            ended.set_exception(error)
 
     def _run(self, rows: Sequence[ClaimRow]) -> list[FloatArray]:
         """The outputs for the pieces of each row, ``(n, 2 + len(AGAINST))``."""
