@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import wraps
@@ -289,6 +290,7 @@ class Tools:
 
 def mcp_server(tools: Tools) -> MCPServer[Any]:
     """A server with these tools, none of which changes anything."""
+    logging.getLogger("mcp.shared.jsonrpc_dispatcher").addFilter(_brief)
     methods = (tools.search, tools.mine, tools.scan, tools.document, tools.stores)
     return MCPServer(
         "slice-os",
@@ -297,6 +299,14 @@ def mcp_server(tools: Tools) -> MCPServer[Any]:
         log_level="WARNING",
         tools=list(map(_strict, methods)),
     )
+
+
+def _brief(record: logging.LogRecord) -> bool:
+    """Tell what a client asked wrongly without the traceback of the package that says so."""
+    if record.exc_info:
+        record.msg, record.args = f"{record.getMessage()}: {record.exc_info[1]}", ()
+        record.exc_info = None
+    return True
 
 
 def _strict(method: Callable[..., Any]) -> Tool:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from click.testing import CliRunner
 from slice_os import Corpus, SpanEncoder
 from slice_os.cli import cli
 from slice_os.hits.bands import band_of
+from tests.soak.stdio import RAW, Mcp, called, odd_calls
 
 from .conftest import PHRASE
 
@@ -72,6 +74,18 @@ async def test_a_model_searches_over_standard_streams(
             assert mined["complete"]
             assert len(mined["hits"]) == len(corpus.mine(PHRASE, threshold=0.45)) > 1
             assert "no document 'none'" in await refusal(client, "document", doc_id="none")
+
+
+def test_odd_lines_are_answered_or_refused_in_one_line(contracts: Path, tmp_path: Path) -> None:
+    server = Mcp(contracts, tmp_path)
+    for line in RAW:
+        server.send(line)
+        assert server.ask("ping", {})["result"] == {}
+    for name, arguments in islice(odd_calls(), 0, None, 60):
+        assert called(server, name, arguments)[1] == ""
+    errors = server.end()
+    assert "Traceback" not in errors
+    assert "Unknown prompt:" in errors
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 import pytest
@@ -36,6 +37,55 @@ def test_markup_in_documents_phrases_metadata_and_names_is_text(open_page: OpenP
         == 0
     )
     assert "owned" not in page.title()
+
+
+def test_markup_in_topics_labels_readers_and_speakers_is_text(
+    open_page: OpenPage, page_server: Server
+) -> None:
+    hostile = f"{MARKUP}<svg/onload=document.title='owned'> javascript:alert(1)"
+    spoken = f"I want to stop my subscription. {hostile}"
+    segment = {"start": 0, "end": len(spoken), "speaker": hostile}
+    topic = {"phrases": [CANCEL, hostile], "counter_phrases": [hostile], "description": hostile}
+    label = {"topic": "hostile", "text": hostile, "doc_id": hostile, "speaker": hostile}
+    both = [
+        {**label, "label": right, "reader": f"{right}{hostile}"[:99]} for right in (True, False)
+    ]
+    for method, path, body in (
+        (
+            "POST",
+            "documents",
+            {"documents": [{"id": hostile, "text": spoken, "segments": [segment]}]},
+        ),
+        ("PUT", "topics/hostile", {**topic, "threshold": 0.3, "must_match": [hostile]}),
+        ("POST", "labels", {"labels": both}),
+    ):
+        content = json.dumps(body).encode()
+        headers = {"Content-Type": "application/json"}
+        address = f"{page_server.address}/{path}"
+        urlopen(Request(address, content, headers, method=method), timeout=60).close()
+    page = open_page("#topics")
+    card = page.get_by_role("article", name="hostile", exact=True)
+    expect(card).to_contain_text(hostile)
+    card.get_by_role("button", name="Test").click()
+    expect(card.locator(".outcome")).to_contain_text(hostile)
+    card.get_by_role("button", name="Settle").click()
+    expect(card.locator(".outcome li")).to_contain_text(MARKUP)
+    views = {
+        search_fragment(CANCEL, topic="hostile", measure="cosine", least="0.3"): ".hit",
+        f"#matrix?{urlencode({'topic': hostile})}": "main",
+        search_fragment(
+            hostile, store=hostile, open=f"0:9:{hostile}", where=f'["{hostile}"]'
+        ): "main",
+    }
+    pages = [page]
+    for fragment, shown in views.items():
+        pages.append(open_page(fragment))
+        expect(pages[-1].locator(shown).first).to_be_visible()
+    for one in pages:
+        assert (
+            one.locator("main img, main svg[onload], main script, a[href^=javascript]").count() == 0
+        )
+        assert one.title() != "owned"
 
 
 def test_values_that_turn_the_direction_of_text_are_isolated(open_page: OpenPage) -> None:
