@@ -1,4 +1,5 @@
 import java.io.Reader;
+import java.lang.reflect.Proxy;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -12,7 +13,11 @@ import org.apache.lucene.analysis.pattern.PatternReplaceCharFilter;
 import org.elasticsearch.Build;
 import org.elasticsearch.client.internal.node.NodeClient;
 import org.elasticsearch.cluster.node.DiscoveryNodes;
+import org.elasticsearch.common.settings.Setting;
+import org.elasticsearch.common.settings.Settings;
 import org.elasticsearch.features.NodeFeature;
+import org.elasticsearch.index.IndexService;
+import org.elasticsearch.index.IndexSettingProvider;
 import org.elasticsearch.index.analysis.CharFilterFactory;
 import org.elasticsearch.index.analysis.TokenFilterFactory;
 import org.elasticsearch.indices.analysis.AnalysisModule.AnalysisProvider;
@@ -25,8 +30,15 @@ import org.elasticsearch.rest.RestRequest;
 import org.elasticsearch.rest.RestResponse;
 import org.elasticsearch.rest.RestStatus;
 
-/** Parts of the distribution that Maven Central does not have: some text analysis, and {@code GET /}. */
+/**
+ * Parts of the distribution that Maven Central does not have: some text analysis, and {@code GET /}.
+ * {@code -Dsync=1s} is how often copies of shards tell each other what they have, 30 s by default.
+ */
 public final class Missing extends Plugin implements AnalysisPlugin, ActionPlugin {
+
+    private static final List<Setting<?>> INTERVALS = List.of(
+            IndexService.RETENTION_LEASE_SYNC_INTERVAL_SETTING,
+            IndexService.GLOBAL_CHECKPOINT_SYNC_INTERVAL_SETTING);
 
     private record Replacing(String name, Pattern pattern) implements CharFilterFactory {
         @Override
@@ -61,6 +73,30 @@ public final class Missing extends Plugin implements AnalysisPlugin, ActionPlugi
                     + "\"}, \"tagline\": \"You Know, for Search\"}";
             return channel -> channel.sendResponse(new RestResponse(RestStatus.OK, "application/json", body));
         }
+    }
+
+    @Override
+    public List<Setting<?>> getSettings() {
+        return INTERVALS;
+    }
+
+    /** The one method has other parameters in Elasticsearch 8, and returns the settings there. */
+    @Override
+    public Collection<IndexSettingProvider> getAdditionalIndexSettingProviders(
+            IndexSettingProvider.Parameters parameters) {
+        Settings.Builder chosen = Settings.builder();
+        INTERVALS.forEach(setting -> chosen.put(setting.getKey(), System.getProperty("sync", "30s")));
+        Settings settings = chosen.build();
+        Class<?>[] types = {IndexSettingProvider.class};
+        Object provider = Proxy.newProxyInstance(Missing.class.getClassLoader(), types, (self, method, given) -> {
+            if (method.getName().equals("provideAdditionalSettings")) {
+                ((Settings.Builder) given[given.length - 1]).put(settings);
+            }
+            Class<?> answer = method.getReturnType();
+            return answer == Settings.class ? settings : answer == boolean.class ? false
+                    : answer == int.class ? (Object) 0 : null;
+        });
+        return List.of((IndexSettingProvider) provider);
     }
 
     @Override

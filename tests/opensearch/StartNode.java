@@ -1,6 +1,7 @@
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Path;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -8,10 +9,13 @@ import java.util.stream.Stream;
 import org.opensearch.Version;
 import org.opensearch.analysis.common.CommonAnalysisModulePlugin;
 import org.opensearch.common.logging.LogConfigurator;
+import org.opensearch.common.settings.Setting;
 import org.opensearch.common.settings.Settings;
 import org.opensearch.env.Environment;
+import org.opensearch.index.IndexService;
 import org.opensearch.index.mapper.MapperExtrasModulePlugin;
 import org.opensearch.index.reindex.ReindexModulePlugin;
+import org.opensearch.index.shard.IndexSettingProvider;
 import org.opensearch.knn.plugin.KNNPlugin;
 import org.opensearch.node.InternalSettingsPreparer;
 import org.opensearch.node.Node;
@@ -25,6 +29,7 @@ import org.opensearch.transport.Netty4ModulePlugin;
  *
  * <p>Settings come from {@code HOME/config/opensearch.yml}. SIGTERM closes the node in order. The
  * end of its standard input ends it at once, so it never outlives the process that started it.
+ * {@code -Dsync=1s} is how often copies of shards tell each other what they have, 30 s by default.
  */
 final class StartNode extends Node {
 
@@ -34,7 +39,34 @@ final class StartNode extends Node {
             plugin("lang-painless", PainlessModulePlugin.class),
             plugin("mapper-extras", MapperExtrasModulePlugin.class),
             plugin("reindex", ReindexModulePlugin.class),
+            plugin("syncing", Syncing.class),
             plugin("opensearch-knn", KNNPlugin.class, "lang-painless")), neuralSearch()).toList();
+
+    /** Sets what a node has as settings of an index, but does not let anybody set. */
+    public static final class Syncing extends Plugin {
+        private static final List<Setting<?>> INTERVALS = List.of(
+                IndexService.RETENTION_LEASE_SYNC_INTERVAL_SETTING,
+                IndexService.GLOBAL_CHECKPOINT_SYNC_INTERVAL_SETTING);
+
+        @Override
+        public List<Setting<?>> getSettings() {
+            return INTERVALS;
+        }
+
+        @Override
+        public Collection<IndexSettingProvider> getAdditionalIndexSettingProviders() {
+            String interval = System.getProperty("sync", "30s");
+            Settings.Builder chosen = Settings.builder();
+            INTERVALS.forEach(setting -> chosen.put(setting.getKey(), interval));
+            Settings settings = chosen.build();
+            return List.of(new IndexSettingProvider() {
+                @Override
+                public Settings getAdditionalIndexSettings(String index, boolean stream, Settings given) {
+                    return settings;
+                }
+            });
+        }
+    }
 
     private StartNode(Environment environment) {
         super(environment, PLUGINS, true);

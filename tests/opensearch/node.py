@@ -81,7 +81,8 @@ class Node:
         home: folder of the node's settings, data and ``node.log``.
         name: unique in a cluster.
         heap: heap size as the JVM takes it.
-        brief: start quickly rather than run fast in the end.
+        brief: start quickly rather than run fast in the end, and let copies of a shard tell each
+            other every second, not every 30, what they have.
         settings: entries of ``opensearch.yml``, which win over the usual ones.
         plugins: zips of plugins that are installed in the node.
         managers: names of the nodes that may manage the cluster.
@@ -150,7 +151,7 @@ class Node:
                     self.runtime.java,
                     f"-Xms{self.heap}",
                     f"-Xmx{self.heap}",
-                    *(["-XX:TieredStopAtLevel=1"] if self.brief else []),
+                    *(["-XX:TieredStopAtLevel=1", "-Dsync=1s"] if self.brief else []),
                     *self._shared_classes(),
                     # As in the distribution: later collections trip OpenSearch's circuit breaker.
                     "-XX:G1ReservePercent=25",
