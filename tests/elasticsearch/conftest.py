@@ -14,6 +14,7 @@ from opensearchpy import OpenSearch
 from slice_os.stores.cluster.server.connection import parse_location
 from tests.opensearch.conftest import (
     Report,
+    address,
     built,
     calls,
     index_name,
@@ -29,7 +30,15 @@ from tests.opensearch.runtime import Runtime
 from .node import ElasticsearchNode
 from .runtime import find_elasticsearch, find_elasticsearch_plugin
 
-__all__ = ["calls", "index_name", "native_engine", "quick_lease", "report", "small_requests"]
+__all__ = [
+    "address",
+    "calls",
+    "index_name",
+    "native_engine",
+    "quick_lease",
+    "report",
+    "small_requests",
+]
 
 
 @pytest.fixture(scope="session")

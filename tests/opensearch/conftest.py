@@ -115,6 +115,12 @@ def index_name(opensearch: OpenSearch) -> Iterator[str]:
         opensearch.indices.delete_index_template(name=template, ignore=[404])
 
 
+@pytest.fixture
+def address(opensearch_url: str, index_name: str) -> str:
+    """Of an index for this test alone."""
+    return f"{opensearch_url}/{index_name}"
+
+
 @pytest.fixture(scope="session")
 def tight_node(
     opensearch_runtime: Runtime, tmp_path_factory: pytest.TempPathFactory

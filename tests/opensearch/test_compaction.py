@@ -63,24 +63,24 @@ def test_a_first_load_leaves_no_second_copies(
     any_size: None,
     small_requests: None,
     opensearch: OpenSearch,
-    opensearch_url: str,
+    address: str,
     index_name: str,
     encoder: SpanEncoder,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     shares = []
-    for name, some_copies in ((f"{index_name}-kept", 1.0), (index_name, copies.SOME_COPIES)):
+    for suffix, some_copies in (("-kept", 1.0), ("", copies.SOME_COPIES)):
         monkeypatch.setattr(copies, "SOME_COPIES", some_copies)
-        with Corpus(f"{opensearch_url}/{name}", encoder, index=PLAIN) as corpus:
+        with Corpus(address + suffix, encoder, index=PLAIN) as corpus:
             corpus.add(dialogues(STEP))
-        shares.append(stored_share(opensearch, concrete(opensearch, name)))
+        shares.append(stored_share(opensearch, concrete(opensearch, index_name + suffix)))
     kept, left = shares
     assert kept > 5 * left
     index = concrete(opensearch, index_name)
     assert segments(opensearch, index) == 1
 
     # Nothing was ever deleted, or a later merge would make all graphs anew.
-    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+    with Corpus(address, encoder) as corpus:
         corpus.add(dialogues(STEP + 1)[STEP:])
     assert segments(opensearch, index) == 2
     docs = opensearch.indices.stats(index=index, metric="docs")["_all"]["primaries"]["docs"]

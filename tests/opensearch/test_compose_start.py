@@ -44,13 +44,11 @@ def some_of_the_demo(home: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.release
 def test_it_loads_the_demo_is_ready_and_answers(
-    opensearch_url: str, opensearch: OpenSearch, index_name: str, tmp_path: Path
+    address: str, opensearch: OpenSearch, tmp_path: Path
 ) -> None:
     port = free_port()
     (program,) = SERVICE["command"]
-    command = program.replace(INDEX, f"{opensearch_url}/{index_name}").replace(
-        "/demo/", f"{some_of_the_demo(tmp_path)}/"
-    )
+    command = program.replace(INDEX, address).replace("/demo/", f"{some_of_the_demo(tmp_path)}/")
     # Compose replaces the variable; the container has an address of its own.
     command = command.replace("${SLICE_OS_PORT:-8000}", str(port)).replace("0.0.0.0", "127.0.0.1")
     binaries = [str(Path(sys.executable).parent), os.environ["PATH"]]

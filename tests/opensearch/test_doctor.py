@@ -18,10 +18,10 @@ from .support import call_cli, documents
 
 
 @pytest.fixture
-def location(opensearch_url: str, index_name: str, encoder: SpanEncoder) -> Iterator[str]:
-    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+def location(address: str, encoder: SpanEncoder) -> Iterator[str]:
+    with Corpus(address, encoder) as corpus:
         corpus.add(documents(2))
-        yield f"{opensearch_url}/{index_name}"
+        yield address
 
 
 def test_a_node(
@@ -45,8 +45,8 @@ def test_a_node(
     assert isinstance(found["slice-os-span-score"]["installed"], bool)
 
 
-def test_a_missing_index_fails(opensearch_url: str, index_name: str) -> None:
-    (check,) = store_checks(f"{opensearch_url}/{index_name}")
+def test_a_missing_index_fails(address: str) -> None:
+    (check,) = store_checks(address)
     assert not check.usable
     assert "no index here" in check.finding
 

@@ -28,11 +28,9 @@ DOCUMENTS = [
 RECENT = {"field": "meta.year", "operator": ">=", "value": 2020}
 
 
-def test_an_index_answers_as_a_folder(
-    opensearch_url: str, index_name: str, encoder: SpanEncoder, tmp_path: Path
-) -> None:
+def test_an_index_answers_as_a_folder(address: str, encoder: SpanEncoder, tmp_path: Path) -> None:
     answers = []
-    for location in (str(tmp_path / "store"), f"{opensearch_url}/{index_name}"):
+    for location in (str(tmp_path / "store"), address):
         store = HaystackDocumentStore(location)
         with Corpus(location, encoder) as corpus:
             store.corpus = corpus

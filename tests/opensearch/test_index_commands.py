@@ -32,8 +32,8 @@ def run(command_line: Run) -> Run:
 
 
 @pytest.fixture
-def store(opensearch_url: str, index_name: str) -> str:
-    return f"{opensearch_url}/{index_name}"
+def store(address: str) -> str:
+    return address
 
 
 @pytest.fixture(scope="module")

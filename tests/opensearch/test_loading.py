@@ -175,21 +175,17 @@ def test_pages_do_not_repeat_and_agree_with_the_whole(stores: tuple[Corpus, Corp
     assert len(set(spans(whole))) == len(whole)
 
 
-def test_equal_scores_come_in_stored_order(
-    opensearch_url: str, index_name: str, encoder: SpanEncoder
-) -> None:
+def test_equal_scores_come_in_stored_order(address: str, encoder: SpanEncoder) -> None:
     same = [Document(f"doc-{number}", "Please cancel my order today.") for number in range(9)]
-    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+    with Corpus(address, encoder) as corpus:
         corpus.add(reversed(same))
         for _ in range(3):
             hits = corpus.search("cancel my order", top_k=9, fusion="cosine")
             assert [hit.doc_id for hit in hits] == sorted(document.id for document in same)
 
 
-def test_hard_texts_come_back_exactly(
-    opensearch_url: str, index_name: str, encoder: SpanEncoder
-) -> None:
-    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+def test_hard_texts_come_back_exactly(address: str, encoder: SpanEncoder) -> None:
+    with Corpus(address, encoder) as corpus:
         corpus.add(Document(name, text) for name, text in HARD_TEXTS.items())
         assert corpus.info().documents == len(HARD_TEXTS)
         for name, text in HARD_TEXTS.items():
@@ -199,31 +195,27 @@ def test_hard_texts_come_back_exactly(
 
 
 def test_a_long_document_in_several_parts(
-    opensearch_url: str, index_name: str, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
+    address: str, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cutting, "PART_PIECES", 500)
     text = CONTRACTS[0].read_text(encoding="utf-8")
     document = Document("long", text)
     assert len(list(encode_documents([document], encoder))) > 3
-    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+    with Corpus(address, encoder) as corpus:
         corpus.add([Document("before", "Short."), document, Document("after", "Short, too.")])
         assert corpus.text("long") == text
         assert corpus.info().documents == 3
 
 
 def test_a_second_run_does_nothing_and_changes_are_stored(
-    opensearch: OpenSearch,
-    opensearch_url: str,
-    index_name: str,
-    encoder: SpanEncoder,
-    tmp_path: Path,
+    opensearch: OpenSearch, address: str, index_name: str, encoder: SpanEncoder, tmp_path: Path
 ) -> None:
     records = dialogues(12)
     path = write_lines(tmp_path / "dialogues.jsonl", records)
     note = tmp_path / "note.txt"
     note.write_text("Please cancel my order. " * 200)
     paths, letters = [path, note], tmp_path / "letters.jsonl"
-    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+    with Corpus(address, encoder) as corpus:
         first = corpus.ingest(paths, dead_letters=letters)
         index = concrete(opensearch, index_name)
         before = contents(opensearch, index)
@@ -240,19 +232,19 @@ def test_a_second_run_does_nothing_and_changes_are_stored(
         assert (first.documents, changed.documents, changed.documents_unchanged) == (13, 4, 8)
         assert changed.documents_deleted == 2
         assert not list(find_faults(IndexHandle(opensearch, index, index_name)))
-    with Corpus(f"{opensearch_url}/{index_name}-anew", encoder) as anew:
+    with Corpus(f"{address}-anew", encoder) as anew:
         anew.ingest(paths, dead_letters=letters)
     assert contents(opensearch, f"{index_name}-anew-000001") == contents(opensearch, index)
 
 
 def test_a_replaced_document_leaves_nothing_behind(
-    opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
+    opensearch: OpenSearch, address: str, index_name: str, encoder: SpanEncoder
 ) -> None:
     versions = [
         Document("one", "Please cancel my order. " * times, {"version": times})
         for times in (150, 3, 80, 1)
     ]
-    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+    with Corpus(address, encoder) as corpus:
         for version in versions:
             corpus.add([version])
             assert corpus.text("one") == version.text
@@ -268,10 +260,8 @@ def test_a_replaced_document_leaves_nothing_behind(
         assert not contents(opensearch, index)["records"]
 
 
-def test_deleting_and_writing_the_same_id_in_one_load(
-    opensearch_url: str, index_name: str, encoder: SpanEncoder
-) -> None:
-    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+def test_deleting_and_writing_the_same_id_in_one_load(address: str, encoder: SpanEncoder) -> None:
+    with Corpus(address, encoder) as corpus:
         corpus.add(documents(3))
         store = corpus.store
         with store.writer() as writer:
@@ -289,14 +279,14 @@ def test_deleting_and_writing_the_same_id_in_one_load(
 
 
 def test_an_id_in_two_sources_goes_to_the_dead_letters(
-    opensearch_url: str, index_name: str, encoder: SpanEncoder, tmp_path: Path
+    address: str, encoder: SpanEncoder, tmp_path: Path
 ) -> None:
     first = write_lines(tmp_path / "a.jsonl", [{"id": "x", "text": "Cancel my order."}])
     second = write_lines(
         tmp_path / "b.jsonl", [{"id": "x", "text": "Mine, too."}, {"id": "y", "text": "Other."}]
     )
     letters = tmp_path / "letters.jsonl"
-    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+    with Corpus(address, encoder) as corpus:
         summary = corpus.ingest([first, second], dead_letters=letters)
         assert (summary.documents, summary.bad_records) == (2, 1)
         assert "came before" in letters.read_text()
@@ -307,12 +297,12 @@ def test_an_id_in_two_sources_goes_to_the_dead_letters(
 
 
 def test_a_source_is_finished_only_once_all_of_it_is_stored(
-    opensearch_url: str, index_name: str, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
+    address: str, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writing, "LOOKUP_DOCUMENTS", 2)
     monkeypatch.setattr(bulk, "CHUNK_ACTIONS", 3)
     given = [Document(each.id, each.text, source="file") for each in documents(12)]
-    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+    with Corpus(address, encoder) as corpus:
         corpus.add(documents(1))
         store = corpus.store
         with store.writer() as writer:
@@ -329,10 +319,8 @@ def test_a_source_is_finished_only_once_all_of_it_is_stored(
         assert store.document_ids("file") == {each.id for each in given}
 
 
-def test_an_id_too_long_for_the_index_is_refused(
-    opensearch_url: str, index_name: str, encoder: SpanEncoder
-) -> None:
-    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+def test_an_id_too_long_for_the_index_is_refused(address: str, encoder: SpanEncoder) -> None:
+    with Corpus(address, encoder) as corpus:
         with pytest.raises(StoreError, match=r"1 of 2 documents rejected.*8191 are possible"):
             corpus.add([Document("x" * 8192, "Cancel my order."), *documents(1)])
         longest = Document("x" * 8191, "Cancel my order.")
@@ -342,9 +330,9 @@ def test_an_id_too_long_for_the_index_is_refused(
 
 
 def test_settings_and_note_are_as_before_a_load(
-    opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
+    opensearch: OpenSearch, address: str, index_name: str, encoder: SpanEncoder
 ) -> None:
-    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+    with Corpus(address, encoder) as corpus:
         corpus.add(documents(1))
         index = concrete(opensearch, index_name)
         assert live_settings(opensearch, index) == (None, "1")

@@ -193,7 +193,7 @@ def test_several_hits_of_a_passage(
 
 @pytest.mark.parametrize("unit", ["span", "turn"])
 def test_hits_stay_within_turns(
-    opensearch_url: str, index_name: str, encoder: SpanEncoder, tmp_path: Path, unit: str
+    address: str, encoder: SpanEncoder, tmp_path: Path, unit: str
 ) -> None:
     """Scored by the server, here, and in a local store, hits are the same."""
     conversations = [in_turns(document) for document in dialogues(COUNT)]
@@ -201,10 +201,9 @@ def test_hits_stay_within_turns(
         document.id: {Extent(one.start, one.end) for one in document.segments}
         for document in conversations
     }
-    location = f"{opensearch_url}/{index_name}"
     with (
-        Corpus(location, encoder) as calls,
-        Corpus(location, encoder) as scored_here,
+        Corpus(address, encoder) as calls,
+        Corpus(address, encoder) as scored_here,
         Corpus(tmp_path / "calls.slice", encoder) as local,
     ):
         calls.add(conversations)
@@ -239,12 +238,12 @@ def in_turns(document: Document) -> Document:
 
 
 def test_an_index_that_grows_is_no_longer_searched_wholly(
-    opensearch_url: str, index_name: str, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
+    address: str, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for engine in ("PAINLESS", "NATIVE"):
         few = replace(getattr(scripted, engine), exhaustive_pieces=1_000)
         monkeypatch.setattr(scripted, engine, few)
-    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+    with Corpus(address, encoder) as corpus:
         corpus.add(dialogues(4))
         assert corpus.search(PHRASES[0]).exhaustive
         corpus.add(dialogues(COUNT))
@@ -255,10 +254,8 @@ def test_an_index_that_grows_is_no_longer_searched_wholly(
         assert {hit.metadata["number"] for hit in narrow} <= {0, 2}
 
 
-def test_nothing_to_find(
-    opensearch_url: str, index_name: str, encoder: SpanEncoder, large: None
-) -> None:
-    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+def test_nothing_to_find(address: str, encoder: SpanEncoder, large: None) -> None:
+    with Corpus(address, encoder) as corpus:
         corpus.add([Document("empty", " ")])
         for fusion in FUSIONS:
             assert not corpus.search(PHRASES, fusion=fusion)

@@ -68,8 +68,8 @@ def test_addresses(location: str, url: str, index: str, user: str | None) -> Non
     assert connection.location == f"{url}/{index}"
 
 
-def test_no_index(opensearch_url: str, index_name: str) -> None:
-    corpus = Corpus(f"{opensearch_url}/{index_name}")
+def test_no_index(address: str) -> None:
+    corpus = Corpus(address)
     with pytest.raises(StoreError, match="no index here; make one with `slice-os ingest`"):
         corpus.search("cancel my order")
 
@@ -81,8 +81,8 @@ def test_no_server() -> None:
 
 
 @pytest.fixture
-def corpus(opensearch_url: str, index_name: str, encoder: SpanEncoder) -> Corpus:
-    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+def corpus(address: str, encoder: SpanEncoder) -> Corpus:
+    with Corpus(address, encoder) as corpus:
         corpus.add(documents(1))
     return corpus
 
@@ -96,7 +96,7 @@ def test_another_encoder_is_refused(
     opensearch: OpenSearch,
     corpus: Corpus,
     index_name: str,
-    opensearch_url: str,
+    address: str,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
 ) -> None:
@@ -108,7 +108,7 @@ def test_another_encoder_is_refused(
             use()
     file = tmp_path / "note.txt"
     file.write_text("Cancel my order.")
-    command = ["ingest", file, "--store", f"{opensearch_url}/{index_name}"]
+    command = ["ingest", file, "--store", address]
     status, output, errors = call_cli(capsys, *command)
     assert (status, output, errors.count("\n")) == (1, "", 1)
 
@@ -123,10 +123,10 @@ def test_another_schema_is_refused(
 
 
 def test_a_foreign_index_is_refused(
-    opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
+    opensearch: OpenSearch, address: str, index_name: str, encoder: SpanEncoder
 ) -> None:
     opensearch.indices.create(index=index_name)
-    corpus = Corpus(f"{opensearch_url}/{index_name}", encoder)
+    corpus = Corpus(address, encoder)
     with pytest.raises(StoreError, match="not one that slice-os made; name another"):
         corpus.add(documents(1))
     assert opensearch.indices.get_mapping(index=index_name)[index_name]["mappings"] == {}

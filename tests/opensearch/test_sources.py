@@ -25,8 +25,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def corpus(opensearch_url: str, index_name: str, encoder: SpanEncoder) -> Iterator[Corpus]:
-    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+def corpus(address: str, encoder: SpanEncoder) -> Iterator[Corpus]:
+    with Corpus(address, encoder) as corpus:
         yield corpus
 
 

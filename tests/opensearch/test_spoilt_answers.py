@@ -132,20 +132,15 @@ def test_a_load_goes_on_after_what_passes(
 
 @pytest.mark.usefixtures("small_requests")
 def test_an_index_that_is_deleted_meanwhile(
-    opensearch: OpenSearch,
-    opensearch_url: str,
-    index_name: str,
-    encoder: SpanEncoder,
-    lines: Path,
+    opensearch: OpenSearch, address: str, index_name: str, encoder: SpanEncoder, lines: Path
 ) -> None:
-    location = f"{opensearch_url}/{index_name}"
 
     def delete(summary: IngestSummary) -> None:
         if summary.documents == 3:
             opensearch.indices.delete(index=concrete(opensearch, index_name))
 
-    with Corpus(location, encoder) as corpus, pytest.raises(StoreError, match="deleted"):
+    with Corpus(address, encoder) as corpus, pytest.raises(StoreError, match="deleted"):
         corpus.ingest([lines], progress=delete)
-    with Corpus(location, encoder) as corpus:
+    with Corpus(address, encoder) as corpus:
         assert corpus.ingest([lines]).documents == 6
         assert len(corpus) == 6

@@ -37,11 +37,11 @@ def shown(hits: list[Hit]) -> list[tuple[Any, ...]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("exclusive", [False, pytest.param(True, marks=pytest.mark.release)])
 def test_mining_for_topics(
-    opensearch_url: str, index_name: str, encoder: SpanEncoder, tmp_path: Path, exclusive: bool
+    address: str, encoder: SpanEncoder, tmp_path: Path, exclusive: bool
 ) -> None:
     topics = read_topics([EXAMPLES])
     found, matched = [], []
-    for store in (f"{opensearch_url}/{index_name}", tmp_path / "local"):
+    for store in (address, tmp_path / "local"):
         with Corpus(store, encoder) as corpus:
             corpus.add(calls())
             hits = mine_topics(corpus, topics, exclusive=exclusive)
@@ -58,11 +58,11 @@ def test_mining_for_topics(
 
 
 def test_documents_without_hits_and_in_other_languages(
-    opensearch_url: str, index_name: str, encoder: SpanEncoder, tmp_path: Path
+    address: str, encoder: SpanEncoder, tmp_path: Path
 ) -> None:
     letter = Document("brief", "Am 3. Mai kam sie. Ich will den Vertrag kündigen.", language="de")
     found = []
-    for store in (f"{opensearch_url}/{index_name}", tmp_path / "local"):
+    for store in (address, tmp_path / "local"):
         with Corpus(store, encoder) as corpus:
             corpus.add([*calls()[:12], letter])
             search = search_phrases(
@@ -86,13 +86,9 @@ def test_documents_without_hits_and_in_other_languages(
 @pytest.mark.slow
 @pytest.mark.release
 def test_the_command_line_knows_what_is_new(
-    opensearch_url: str,
-    index_name: str,
-    encoder: SpanEncoder,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    address: str, encoder: SpanEncoder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store, state = f"{opensearch_url}/{index_name}", tmp_path / "work"
+    store, state = address, tmp_path / "work"
     with Corpus(store, encoder) as corpus:
         corpus.add(calls())
         hits = list(mine_topics(corpus, read_topics([EXAMPLES])))

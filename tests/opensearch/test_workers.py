@@ -61,14 +61,10 @@ def leases(client: OpenSearch, index: str) -> set[str]:
 @pytest.mark.slow
 @pytest.mark.release
 def test_four_workers_of_which_two_are_killed_equal_one(
-    opensearch: OpenSearch,
-    opensearch_url: str,
-    index_name: str,
-    encoder: SpanEncoder,
-    tmp_path: Path,
+    opensearch: OpenSearch, address: str, index_name: str, encoder: SpanEncoder, tmp_path: Path
 ) -> None:
     """Real processes; what they start with is no index at all."""
-    location, index = f"{opensearch_url}/{index_name}", f"{index_name}-000001"
+    index = f"{index_name}-000001"
     letters = tmp_path / "letters.jsonl"
     for number in range(24):
         write_lines(tmp_path / f"{number:02}.jsonl", dialogues(3, first=3 * number))
@@ -76,7 +72,7 @@ def test_four_workers_of_which_two_are_killed_equal_one(
     pattern = tmp_path / "*[0-9d].jsonl"
 
     def start(number: int) -> subprocess.Popen[str]:
-        command = ["ingest", pattern, "--store", location, "--dead-letters", letters]
+        command = ["ingest", pattern, "--store", address, "--dead-letters", letters]
         return start_cli(
             *command, "--part", f"{number + 1}/{WORKERS}", "--threads", "1", cwd=tmp_path
         )
@@ -115,7 +111,7 @@ def test_four_workers_of_which_two_are_killed_equal_one(
     assert str(tmp_path / "bad.jsonl") in letters.read_text()
 
     assert concrete(opensearch, index_name) == index
-    with Corpus(f"{location}-fresh", encoder) as fresh, Corpus(location, encoder) as ours:
+    with Corpus(f"{address}-fresh", encoder) as fresh, Corpus(address, encoder) as ours:
         fresh.ingest([pattern], dead_letters=letters)
         for merged in (index, f"{index_name}-fresh-000001"):
             merge_away(opensearch, merged)
@@ -126,7 +122,7 @@ def test_four_workers_of_which_two_are_killed_equal_one(
         assert sorted(map(str, ours_mined)) == sorted(map(str, fresh_mined))
     assert_as_if_in_one_go(opensearch, index_name, f"{index_name}-fresh")
     assert live_settings(opensearch, index) == (None, "1")
-    status, _, errors = run_cli("store", "check", "--store", location, cwd=tmp_path)
+    status, _, errors = run_cli("store", "check", "--store", address, cwd=tmp_path)
     assert (status, "every document has its passages" in errors) == (0, True)
 
 
@@ -144,8 +140,8 @@ def written_by(
 
 
 @pytest.fixture
-def corpus(opensearch_url: str, index_name: str, encoder: SpanEncoder) -> Iterator[Corpus]:
-    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+def corpus(address: str, encoder: SpanEncoder) -> Iterator[Corpus]:
+    with Corpus(address, encoder) as corpus:
         corpus.add([])
         yield corpus
 

@@ -39,7 +39,7 @@ from .support import (
 
 @pytest.mark.usefixtures("quick_lease")
 def test_the_first_error_is_the_one_that_is_raised(
-    opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
+    opensearch: OpenSearch, address: str, index_name: str, encoder: SpanEncoder
 ) -> None:
     def set_block(value: bool | None) -> None:
         body = {"index.blocks.read_only_allow_delete": value}
@@ -50,7 +50,7 @@ def test_the_first_error_is_the_one_that_is_raised(
             set_block(True)
             raise ZeroDivisionError
 
-    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+    with Corpus(address, encoder) as corpus:
         corpus.add(documents(2))
         index = concrete(opensearch, index_name)
         with pytest.raises(ZeroDivisionError):
@@ -67,7 +67,7 @@ def test_the_first_error_is_the_one_that_is_raised(
 @pytest.mark.parametrize("deletes", [True, False])
 def test_who_leaves_has_cleaned_up_only_what_it_touched(
     opensearch: OpenSearch,
-    opensearch_url: str,
+    address: str,
     index_name: str,
     encoder: SpanEncoder,
     monkeypatch: pytest.MonkeyPatch,
@@ -95,7 +95,7 @@ def test_who_leaves_has_cleaned_up_only_what_it_touched(
         sender.deliver(actions)  # the record alone
         raise KeyboardInterrupt
 
-    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+    with Corpus(address, encoder) as corpus:
         corpus.add(documents(20))
         former = corpus.text("doc-000")
         with pytest.raises(KeyboardInterrupt):
@@ -117,7 +117,7 @@ def test_who_leaves_has_cleaned_up_only_what_it_touched(
 @pytest.mark.parametrize("answers", [True, False])
 def test_a_load_that_fails_leaves_the_former_version(
     opensearch: OpenSearch,
-    opensearch_url: str,
+    address: str,
     index_name: str,
     encoder: SpanEncoder,
     monkeypatch: pytest.MonkeyPatch,
@@ -139,7 +139,7 @@ def test_a_load_that_fails_leaves_the_former_version(
     def refuse(_: OpenSearchWriter) -> None:
         raise StoreError("the node is away")
 
-    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+    with Corpus(address, encoder) as corpus:
         corpus.add([*documents(2), former])
         with pytest.raises(ZeroDivisionError):
             fail(corpus)
@@ -161,11 +161,8 @@ def test_a_load_that_fails_leaves_the_former_version(
 
 
 @pytest.mark.usefixtures("quick_lease")
-def test_one_writer_at_a_time(
-    opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
-) -> None:
-    location = f"{opensearch_url}/{index_name}"
-    with Corpus(location, encoder) as one, Corpus(location, encoder) as other:
+def test_one_writer_at_a_time(opensearch: OpenSearch, address: str, encoder: SpanEncoder) -> None:
+    with Corpus(address, encoder) as one, Corpus(address, encoder) as other:
         one.add(documents(1))
         with one.store.writer() as writer:
             with pytest.raises(StoreError, match="another process is writing to it") as caught:
@@ -182,7 +179,7 @@ def test_one_writer_at_a_time(
 
 @pytest.mark.usefixtures("quick_lease")
 def test_a_writer_that_seemed_dead_stops(
-    opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
+    opensearch: OpenSearch, address: str, index_name: str, encoder: SpanEncoder
 ) -> None:
     (part,) = encode_documents(documents(1), encoder)
     other = {"kind": "writer", "source": "elsewhere", "ordinal": 1, "signature": "x"}
@@ -195,7 +192,7 @@ def test_a_writer_that_seemed_dead_stops(
                 writer.write(part)
                 time.sleep(0.05)
 
-    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+    with Corpus(address, encoder) as corpus:
         corpus.add(documents(1))
         index = concrete(opensearch, index_name)
         with pytest.raises(StoreError, match="has taken over"):
@@ -244,9 +241,9 @@ def test_replicas_during_and_after_the_first_load(two_nodes: Cluster, encoder: S
 
 
 def test_a_late_deletion_spares_what_was_written_again(
-    opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
+    opensearch: OpenSearch, address: str, index_name: str, encoder: SpanEncoder
 ) -> None:
-    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+    with Corpus(address, encoder) as corpus:
         corpus.add(documents(1))
         handle = IndexHandle(opensearch, concrete(opensearch, index_name), index_name)
         key = passage_key("doc-000", 0)
