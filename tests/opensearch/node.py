@@ -36,6 +36,7 @@ MANAGER = "node-1"
 START_SECONDS = 180
 STOP_SECONDS = 60
 
+_BRIEF = ("-XX:TieredStopAtLevel=1", "-Dsync=1s")
 _HOST = "127.0.0.1"
 _LOGGING = """\
 appender.console.type = Console
@@ -151,12 +152,12 @@ class Node:
                     self.runtime.java,
                     f"-Xms{self.heap}",
                     f"-Xmx{self.heap}",
-                    *(["-XX:TieredStopAtLevel=1", "-Dsync=1s"] if self.brief else []),
+                    # The quick compiler knows no vectors: it calls a method for each number.
+                    *(_BRIEF if self.brief else ["--add-modules=jdk.incubator.vector"]),
                     *self._shared_classes(),
                     # As in the distribution: later collections trip OpenSearch's circuit breaker.
                     "-XX:G1ReservePercent=25",
                     "-XX:InitiatingHeapOccupancyPercent=30",
-                    "--add-modules=jdk.incubator.vector",
                     "--enable-native-access=ALL-UNNAMED",
                     "--add-opens=java.base/java.io=ALL-UNNAMED",
                     "-cp",
