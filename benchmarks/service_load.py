@@ -127,11 +127,11 @@ async def load(address: str, clients: int, requests: int) -> dict[str, Any]:
     }
 
 
-def kill_and_restart(store: Path, folder: Path) -> dict[str, Any]:
+def kill_and_restart(store: Path, folder: Path, seconds: float) -> dict[str, Any]:
     """Labels are posted until the service is killed; those that were answered must be there."""
     answered = []
     with serving(store, folder) as server:
-        threading.Timer(5.0, lambda: server.process.send_signal(signal.SIGKILL)).start()
+        threading.Timer(seconds, lambda: server.process.send_signal(signal.SIGKILL)).start()
         with httpx.Client(base_url=server.address, timeout=30) as client:
             for number in range(100_000):
                 label = {"topic": "t", "doc_id": "d", "start": number, "end": number + 1}
@@ -159,6 +159,7 @@ def main() -> None:
     parser.add_argument("--store", type=Path, help="A store of the demo documents; made if missing")
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--requests", type=int, default=20, help="of each client")
+    parser.add_argument("--seconds", type=float, default=5.0, help="of labels before the kill")
     options = parser.parse_args()
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -186,7 +187,7 @@ def main() -> None:
             "p50_ratio": round(again["p50_ms"] / alone["p50_ms"], 1),
             "crowd": crowd,
             "resident_mb": {"before": before, "after_once": middle, "after_twice": after},
-            "kill_and_restart": kill_and_restart(store, folder),
+            "kill_and_restart": kill_and_restart(store, folder, options.seconds),
         }
     text = json.dumps(found, indent=2)
     print(text)

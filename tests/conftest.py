@@ -38,6 +38,7 @@ from .command_line import Outcome, Run
 DEMO = Path(__file__).parents[1] / "demo"
 BUNDLED = Path(slice_os.__file__).parent / "models"
 MOST_CPU_SECONDS = 5.0
+Shared = Callable[[str, Callable[[Path], object]], Path]
 RELEASE_ALONE = re.compile(r"^pytestmark = .*\bpytest\.mark\.release\b", re.MULTILINE)
 # What a worker starts for itself: all tests with one of these run on the same worker.
 STARTED = {"tight_node", "scriptless_node", "two_nodes", "node"}
@@ -115,17 +116,30 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def demo_store(shared_folder: Path) -> Path:
-    """A store of the demo documents, made once for all workers; copy it before changing it."""
-    made = shared_folder / "demo.slice"
-    with FileLock(shared_folder / "demo.lock"):
-        if not made.exists():
-            partial = shared_folder / "partial.slice"
-            sources = [DEMO / "contracts", DEMO / "dialogues.jsonl"]
-            command = [sys.executable, "-m", "slice_os.cli", "ingest", *sources]
-            subprocess.run([*command, "--store", partial], check=True, capture_output=True)
-            partial.rename(made)
-    return made
+def shared(shared_folder: Path) -> Shared:
+    """Makes a file or folder of that name once, for all workers; copy it before changing it."""
+
+    def shared(name: str, make: Callable[[Path], object]) -> Path:
+        made, partial = shared_folder / name, shared_folder / "partial" / name
+        with FileLock(shared_folder / f"{name}.lock"):
+            if not made.exists():
+                partial.parent.mkdir(exist_ok=True)
+                make(partial)
+                partial.rename(made)
+        return made
+
+    return shared
+
+
+@pytest.fixture(scope="session")
+def demo_store(shared: Shared) -> Path:
+    """A store of the demo documents."""
+    sources = [DEMO / "contracts", DEMO / "dialogues.jsonl"]
+    command = [sys.executable, "-m", "slice_os.cli", "ingest", *sources, "--store"]
+    return shared(
+        "demo.slice",
+        lambda store: subprocess.run([*command, store], check=True, capture_output=True),
+    )
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

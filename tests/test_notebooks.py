@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from filelock import FileLock
 
 from slice_os import SpanEncoder
 from slice_os.service import demo
+
+from .conftest import Shared
 
 nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
 nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
@@ -22,19 +23,20 @@ KILOBYTE = 1_000
 
 
 @pytest.fixture(scope="module")
-def cache(shared_folder: Path, demo_store: Path, encoder: SpanEncoder) -> Path:
-    """A cache with a store of the demo documents, made once for all workers; copy it.
+def cache(shared: Shared, demo_store: Path, encoder: SpanEncoder) -> Path:
+    """A cache with a store of the demo documents.
 
     It begins as a copy of the tests' store, so that no document is encoded a second time.
     """
-    folder = shared_folder / "notebooks"
-    with FileLock(shared_folder / "notebooks.lock"), pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(folder))
-        store = demo.demo_folder() / encoder.card.encoder_id
-        if not store.exists():
+
+    def make(folder: Path) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("XDG_CACHE_HOME", str(folder))
+            store = demo.demo_folder() / encoder.card.encoder_id
             shutil.copytree(demo_store, store)
             assert demo.demo_store() == store
-    return folder
+
+    return shared("notebooks", make)
 
 
 def kinds(outputs: list[Any]) -> list[str]:

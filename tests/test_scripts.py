@@ -19,7 +19,7 @@ import pytest
 
 from slice_os import Corpus, SpanEncoder
 
-from .conftest import DEMO
+from .conftest import DEMO, Shared
 from .service.conftest import served
 
 REPOSITORY = Path(__file__).parents[1]
@@ -38,6 +38,7 @@ LINES = {
 CONTRACTS = 3
 # Of the demo's dialogues, so that every domain has some; of the sets of intents, topics in order.
 EVERY_DIALOGUE = 20
+EVERY_READING = 25
 TOPICS = 3
 # What else a script needs to be installed.
 SCRIPTS = [
@@ -65,7 +66,10 @@ SCRIPTS = [
     ),
     ("benchmarks/reading_order.py --data {data} --texts 4 --phrases 1",),
     ("benchmarks/remembered.py --phrases 9",),
-    ("benchmarks/service_load.py --store {store} --clients 2 --requests 1", "fastapi"),
+    (
+        "benchmarks/service_load.py --store {store} --clients 2 --requests 1 --seconds 1",
+        "fastapi",
+    ),
     ("benchmarks/span_policies.py --store {store} --corpus contracts --data {data} --passages 20",),
     ("benchmarks/topic_labels.py --data {data} --every 70",),
     ("benchmarks/topics_pass.py --store {store} --data {data} --topics 1 --phrases 3",),
@@ -76,7 +80,7 @@ SCRIPTS = [
     ("benchmarks/visible_words.py docs --formats .md --worst 1", "lxml"),
     ("benchmarks/verify_latency.py --store {store} --phrases 1",),
     ("benchmarks/verify_profile.py --store {store} --phrases 1",),
-    ("benchmarks/walks.py --data {whole} --dialogues 60 --contracts 4", "playwright"),
+    ("benchmarks/walks.py --data {whole} --dialogues 30 --contracts 2", "playwright"),
     ("benchmarks/wrapped_pages.py --files 2 --pages 4", "pypdfium2"),
     ("docs/make_picture.py",),
     ("docs/make_recall_walk.py {service} {data}/multidogo/turn_level.jsonl.gz", "playwright"),
@@ -131,9 +135,13 @@ def whole() -> Path:
 
 
 @pytest.fixture(scope="module")
-def data(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(whole: Path, shared: Shared) -> Path:
     """The data sets, some of them cut short."""
-    data = tmp_path_factory.mktemp("data")
+    return shared("data", cut_short)
+
+
+def cut_short(data: Path) -> None:
+    """Make a folder of the data sets, some of them cut short."""
     for path in filter(Path.is_file, DATA.rglob("*")):
         link = data / path.relative_to(DATA)
         link.parent.mkdir(parents=True, exist_ok=True)
@@ -156,7 +164,6 @@ def data(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     some = io.StringIO(newline="")
     csv.writer(some).writerows([rows[0], *(row for row in rows if row[1] in topics)])
     replace(path, some.getvalue().encode())
-    return data
 
 
 def replace(link: Path, content: bytes) -> None:
@@ -199,18 +206,22 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def contrasts(place: Path, data: Path) -> Path:
+def contrasts(place: Path, data: Path, shared: Shared) -> Path:
     """What the recipe for contrasts makes."""
-    run_script(f"recipes/contrasts.py {data} contrasts.jsonl --rows 300", place)
-    return place / "contrasts.jsonl"
+    command = f"recipes/contrasts.py {data}"
+    return shared("contrasts.jsonl", lambda path: run_script(f"{command} {path} --rows 300", place))
 
 
 @pytest.fixture(scope="module")
 def development(place: Path, whole: Path, contrasts: Path) -> Path:
-    """Development rows of the recipe that reads contrasts."""
+    """Some development rows of the recipe that reads contrasts; a network reads each."""
     few = "--contrasts 10 --hits 10"
     run_script(f"recipes/read_contrasts.py {whole} {contrasts} read.jsonl {few}", place)
-    return place / "read.jsonl.development"
+    path = place / "read.jsonl.development"
+    with path.open("rb") as stream:
+        some = b"".join(islice(stream, 0, None, EVERY_READING))
+    path.write_bytes(some)
+    return path
 
 
 @pytest.fixture(scope="module")
