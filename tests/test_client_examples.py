@@ -50,7 +50,7 @@ def program(name: str, folder: Path) -> tuple[list[str], dict[str, str]]:
     blocks = re.findall(r"^```sh\n(.*?)^```$", page, re.M | re.S)
     (block,) = [block for block in blocks if f"examples/clients/{name}" in block]
     *builds, command = block.splitlines()
-    environment = ENVIRONMENT | {"LC_ALL": "C", "GOCACHE": str(folder / "go")}
+    environment = ENVIRONMENT | {"LC_ALL": "C"}
     if name == "java":
         try:
             environment["JAVA_HOME"] = str(find_jdk())
