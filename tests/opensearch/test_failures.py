@@ -37,7 +37,7 @@ from .support import (
 )
 
 CONTRACT = min((DEMO / "contracts").glob("*.txt"))
-KILLS = 10
+KILLS, WRITES = 6, 24
 
 
 def operations(client: OpenSearch, alias: str) -> int:
@@ -49,17 +49,12 @@ def operations(client: OpenSearch, alias: str) -> int:
 @pytest.mark.slow
 @pytest.mark.release
 def test_a_load_killed_at_any_moment_resumes(
-    opensearch: OpenSearch,
-    opensearch_url: str,
-    index_name: str,
-    encoder: SpanEncoder,
-    tmp_path: Path,
+    opensearch: OpenSearch, address: str, index_name: str, encoder: SpanEncoder, tmp_path: Path
 ) -> None:
-    location = f"{opensearch_url}/{index_name}"
     letters = tmp_path / "letters.jsonl"
     records = dialogues(24)
     path = tmp_path / "dialogues.jsonl"
-    with Corpus(location, encoder) as corpus:
+    with Corpus(address, encoder) as corpus:
         # Former versions, longer and shorter than what comes now.
         former = [
             {**record, "text": record["text"] * 3 if number % 2 else record["text"][:2]}
@@ -69,14 +64,16 @@ def test_a_load_killed_at_any_moment_resumes(
     index = concrete(opensearch, index_name)
     opensearch.indices.put_settings(index=index, body={"index": {"refresh_interval": "7s"}})
     write_lines(path, records)
-    command = ["ingest", path, CONTRACT, "--store", location, "--dead-letters", letters]
+    command = ["ingest", path, CONTRACT, "--store", address, "--dead-letters", letters]
 
     seed = random.randrange(1_000_000)
     moments = random.Random(seed)
     killed = 0
-    for _ in range(KILLS):
+    # Some soon, some late: one in each part of so many writes.
+    part = WRITES // KILLS
+    for first in moments.sample(range(0, WRITES, part), KILLS):
         began = operations(opensearch, index_name)
-        until = began + moments.randrange(25)
+        until = began + first + moments.randrange(part)
         with start_cli(*command, cwd=tmp_path) as process:
             while process.poll() is None and operations(opensearch, index_name) <= until:
                 time.sleep(0.01)
@@ -84,11 +81,11 @@ def test_a_load_killed_at_any_moment_resumes(
             killed += process.poll() is None
             process.kill()
         opensearch.indices.refresh(index=index)
-        with Corpus(location, encoder) as corpus:
+        with Corpus(address, encoder) as corpus:
             assert {record["id"] for record in former} <= set(corpus), f"seed {seed}"
     status, _, errors = run_cli(*command, cwd=tmp_path)
     assert status == 0, f"{errors} (seed {seed}, {killed} killed)"
-    with Corpus(f"{location}-fresh", encoder) as fresh:
+    with Corpus(f"{address}-fresh", encoder) as fresh:
         fresh.ingest([path, CONTRACT], dead_letters=letters)
     assert_as_if_in_one_go(opensearch, index_name, f"{index_name}-fresh")
     assert live_settings(opensearch, index) == ("7s", "1")
@@ -215,7 +212,7 @@ def test_a_server_that_is_too_busy(tight_node: Node, encoder: SpanEncoder) -> No
 @pytest.mark.usefixtures("small_requests", "quick_lease")
 def test_an_index_that_becomes_read_only(
     opensearch: OpenSearch,
-    opensearch_url: str,
+    address: str,
     index_name: str,
     encoder: SpanEncoder,
     tmp_path: Path,
@@ -224,8 +221,8 @@ def test_an_index_that_becomes_read_only(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = write_lines(tmp_path / "dialogues.jsonl", dialogues(10))
-    letters, location = tmp_path / "letters.jsonl", f"{opensearch_url}/{index_name}"
-    command = ["ingest", path, "--store", location, "--dead-letters", letters]
+    letters = tmp_path / "letters.jsonl"
+    command = ["ingest", path, "--store", address, "--dead-letters", letters]
 
     def set_block(value: bool | None) -> None:
         body = {f"index.blocks.{block}": value}
@@ -237,7 +234,7 @@ def test_an_index_that_becomes_read_only(
         if summary.documents == 5:
             set_block(True)
 
-    with Corpus(location, encoder) as corpus:
+    with Corpus(address, encoder) as corpus:
         with pytest.raises(StoreError, match=r"is read-only.*run the same command again") as caught:
             corpus.ingest([path], dead_letters=letters, progress=fill_the_disk)
         assert "\n" not in str(caught.value)
@@ -249,7 +246,7 @@ def test_an_index_that_becomes_read_only(
     set_block(None)
     status, _, errors = call_cli(capsys, *command)
     assert (status, errors) == (0, "")
-    with Corpus(f"{location}-fresh", encoder) as corpus:
+    with Corpus(f"{address}-fresh", encoder) as corpus:
         corpus.ingest([path], dead_letters=letters)
     assert_as_if_in_one_go(opensearch, index_name, f"{index_name}-fresh")
     assert live_settings(opensearch, concrete(opensearch, index_name)) == (None, "1")
@@ -257,7 +254,7 @@ def test_an_index_that_becomes_read_only(
 
 def test_documents_that_do_not_fit_the_mapping(
     opensearch: OpenSearch,
-    opensearch_url: str,
+    address: str,
     index_name: str,
     encoder: SpanEncoder,
     tmp_path: Path,
@@ -269,8 +266,8 @@ def test_documents_that_do_not_fit_the_mapping(
     good = [record("a", year=2020, size=1), record("b", year=2021, size=2)]
     bad = [record("c", year="long ago", size=3), record("d", year=2022, size="large")]
     path = tmp_path / "orders.jsonl"
-    letters, location = tmp_path / "letters.jsonl", f"{opensearch_url}/{index_name}"
-    command = ["ingest", path, "--store", location, "--dead-letters", letters]
+    letters = tmp_path / "letters.jsonl"
+    command = ["ingest", path, "--store", address, "--dead-letters", letters]
     OpenSearchStore.create(
         opensearch, index_name, encoder, options=IndexOptions(fields={"year": "integer"})
     )
@@ -289,7 +286,7 @@ def test_documents_that_do_not_fit_the_mapping(
         assert "failed to parse field [metadata.year] of type [integer]" in written
         assert "failed to parse field [metadata.size] of type [long]" in written
         assert "2 records could not be used" in errors
-    with Corpus(location, encoder) as corpus:
+    with Corpus(address, encoder) as corpus:
         # Of what is refused, the former version stays.
         assert set(corpus.store.find_documents("abcde")) == {"a", "b", "c", "e"}
         assert corpus.info().passages == sum(
@@ -299,6 +296,4 @@ def test_documents_that_do_not_fit_the_mapping(
                 encoder,
             )
         )
-    assert not list(
-        find_faults(IndexHandle(opensearch, concrete(opensearch, index_name), location))
-    )
+    assert not list(find_faults(IndexHandle(opensearch, concrete(opensearch, index_name), address)))

@@ -34,10 +34,11 @@ def workers() -> Iterator[None]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick_lease")
 def test_a_load_with_killed_workers_equals_one_process_and_excludes_others(
     workers: None,
     opensearch: OpenSearch,
-    opensearch_url: str,
+    address: str,
     index_name: str,
     encoder: SpanEncoder,
     tmp_path: Path,
@@ -56,9 +57,10 @@ def test_a_load_with_killed_workers_equals_one_process_and_excludes_others(
         """The process of one task is killed, with requests under way."""
 
         def write(self, blocks: Any, ctx: Any) -> Any:
-            from slice_os.stores.cluster.loading import bulk, writer
+            from slice_os.stores.cluster.loading import bulk, lease, writer
 
             bulk.CHUNK_ACTIONS, writer.LOOKUP_DOCUMENTS = 5, 2
+            lease.BEAT_SECONDS, lease.SILENCE_SECONDS = 0.2, 2.0
             whole = writer.OpenSearchWriter.write
             written = []
 
@@ -77,8 +79,7 @@ def test_a_load_with_killed_workers_equals_one_process_and_excludes_others(
 
     rows = dialogues(24)
     letters = tmp_path / "letters.jsonl"
-    location = f"{opensearch_url}/{index_name}"
-    sink = KilledSink(location, dead_letters=letters)
+    sink = KilledSink(address, dead_letters=letters)
     bad = [{"id": "no text", "text": ""}, {"text": "No id."}]
     summary = load_by_ray([*rows, *bad], sink, encode=KilledEncoder)
     assert (tmp_path / "encoder-killed").exists()
@@ -90,7 +91,7 @@ def test_a_load_with_killed_workers_equals_one_process_and_excludes_others(
     assert "field 'text' is missing or empty" in reasons[1]
 
     path = write_lines(tmp_path / "dialogues.jsonl", rows)
-    with Corpus(f"{location}-fresh", encoder) as fresh, Corpus(location, encoder) as ours:
+    with Corpus(f"{address}-fresh", encoder) as fresh, Corpus(address, encoder) as ours:
         fresh.ingest([path], dead_letters=letters)
         for phrase in ("what is the status of my order", "change my seat"):
             assert list(ours.search(phrase)) == list(fresh.search(phrase))
@@ -99,9 +100,9 @@ def test_a_load_with_killed_workers_equals_one_process_and_excludes_others(
 
     # Another writer excludes a load for as long as it is there; only what has changed is written.
     changed = [*rows[1:], {**rows[0], "text": "All new."}]
-    sink_again = IndexSink(location, dead_letters=letters)
+    sink_again = IndexSink(address, dead_letters=letters)
     refused = pytest.raises(StoreError, match="another process is writing")
-    with Corpus(location, encoder) as corpus, corpus.store.writer(), refused:
+    with Corpus(address, encoder) as corpus, corpus.store.writer(), refused:
         sink_again.on_write_start()
     again = load_by_ray(changed, sink_again)
     assert (again.documents, again.documents_unchanged) == (1, 23)
