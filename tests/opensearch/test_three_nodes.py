@@ -19,18 +19,12 @@ from .support import documents
 @pytest.mark.slow
 @pytest.mark.release
 def test_workers_and_nodes_that_are_killed_change_no_answer(
-    start_cluster: Callable[..., Cluster],
-    opensearch_url: str,
-    index_name: str,
-    encoder: SpanEncoder,
-    tmp_path: Path,
+    start_cluster: Callable[..., Cluster], address: str, encoder: SpanEncoder, tmp_path: Path
 ) -> None:
     records = list(some_records([DEMO], 8_000))
     plan = Plan(records, some_phrases(records, 50), away=1.0, small=True, bm25=False)
     write_texts(records, tmp_path)
-    expected = answers_of_one_node(
-        plan, encoder, f"{opensearch_url}/{index_name}", tmp_path / "texts"
-    )
+    expected = answers_of_one_node(plan, encoder, address, tmp_path / "texts")
     cluster = start_cluster(3, heap="256m")
     three = ThreeNodes(cluster, plan, tmp_path, encoder)
     loaded = three.load("calls")

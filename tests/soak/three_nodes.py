@@ -262,6 +262,8 @@ class ThreeNodes:
                                 raise AssertionError("an error of several lines") from error
                             ends[state]["error of one line"] += 1
                             lines[str(error).replace(self.location(index), "INDEX")] += 1
+                    if self.plan.small and now[0] == "away":
+                        enough.wait(self.plan.away / 2)  # the node needs the processor to come back
 
         def wait_for_answers() -> None:
             deadline = time.monotonic() + LONGEST_SECONDS
