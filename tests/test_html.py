@@ -87,6 +87,8 @@ def test_a_line_break_cuts_no_sentence(tmp_path: Path, encoder: SpanEncoder) -> 
         ("<a href=a>one</a><a href=b>two</a> <b>th</b>ree", "one two three"),
         ("<span style='display: inline-block'>one</span><span>two</span>", "one two"),
         ("<span style='display:block'>one</span><span>two</span>", "one\ntwo"),
+        ("<p>one<p style='display:block;display:none'>two", "one"),
+        ("<select><option label='one'>two</option></select>", "one two"),
         ("<dl><dt>one<dd>two</dl><center>three</center>", "one\ntwo\nthree"),
         ("<svg><title>no</title><text>one</text><text>two</text></svg>", "one two"),
         ("<math><mi>one</mi> <annotation>no</annotation></math>", "one"),

@@ -306,6 +306,25 @@ def test_a_mailbox_is_its_messages(tmp_path: Path, line_end: str) -> None:
     }
 
 
+DATED = "From a@b Mon Mar  2 09:14:05 2026\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "subjects"),
+    [
+        pytest.param(
+            "From \r\nSubject: a\r\n\r\nb\r\n\r\nFrom \r\nSubject: c\r\n\r\nd", "ac", id="bare"
+        ),
+        pytest.param(f"Subject: a\n\nb\n\n{DATED}Subject: c\n\nd", "ac", id="words before"),
+        pytest.param(f"{DATED}Subject: a\n\nb\n{DATED}Subject: c\n\nd", "ac", id="no blank line"),
+        pytest.param(f"{DATED}Subject: a\n\nb\n{DATED}is a line\n", "a", id="words like a border"),
+    ],
+)
+def test_messages_of_a_mailbox_begin_as_programs_write_them(content: str, subjects: str) -> None:
+    found = read_stream("m", "mbox", io.BytesIO(content.encode()), ReadOptions())
+    assert [one.metadata["subject"] for one in found if isinstance(one, Document)] == [*subjects]
+
+
 @pytest.mark.parametrize("content", ["", "From London with love, 2026\n", "Subject: a\n\nb"])
 def test_a_mailbox_without_messages_says_so(content: str) -> None:
     (bad,) = read_stream("m", "mbox", io.BytesIO(content.encode()), ReadOptions())

@@ -16,6 +16,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain, pairwise
 from pathlib import PurePosixPath
 from typing import IO, BinaryIO
 
@@ -55,15 +56,16 @@ DAMAGED = (
 
 _OF_MAC = "__MACOSX"
 _BOOK = "META-INF/container.xml"
-# The line before a message of a mailbox, which has a time and a year.
-_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?From .*\d\d:\d\d.*\d{4}")
+# The line before a message of a mailbox: it has a time and a year, or, in Thunderbird, nothing.
+_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?From (?:.*\d\d:\d\d.*\d{4}|\s*\Z)")
+_HEADER = re.compile(rb"[!-9;-~]+:")
 _MARKED = re.compile(rb"^>(?=>*From )")
 # The main part of an Office file has any name in its folder.
 _IN_ZIP = {"word/": "docx", "ppt/": "pptx", "xl/": "xlsx", _BOOK: "epub"}
 _OFFICE = "[Content_Types].xml"
 _ELSEWHERE = {
-    "content.xml": "an OpenDocument file; save it as .docx, .xlsx or .pptx, for example by "
-    "soffice --convert-to docx",
+    "META-INF/manifest.xml": "an OpenDocument file; save it as .docx, .xlsx or .pptx, for "
+    "example by soffice --convert-to docx",
     "Index/Document.iwa": "an Apple iWork file; export it as .docx, .xlsx or .pptx",
 }
 """Documents in other formats, by a file in them, and what to do with them."""
@@ -199,18 +201,23 @@ def read_mbox(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStre
 
 
 def _messages(stream: BinaryIO) -> Iterator[bytes]:
-    """Messages, each behind a line that begins with ``From``, without the marks of such lines."""
-    message: bytearray | None = None
-    is_blank = True
-    for line in iter(lambda: stream.readline(LONGEST_FILE), b""):
-        if is_blank and _BEGINS.match(line):
-            yield from () if message is None else [bytes(message)]
-            message = bytearray()
+    """Messages, each behind a line that begins with ``From``, without the marks of such lines.
+
+    Words before the first such line are a message of their own; without any there is none.
+    """
+    message = bytearray()
+    is_blank, has_begun = True, False
+    lines = iter(lambda: stream.readline(LONGEST_FILE), b"")
+    for line, following in pairwise(chain(lines, [b""])):
+        # Mailboxes that were put together may have no blank line between them.
+        if _BEGINS.match(line) and (is_blank or _HEADER.match(following)):
+            yield from [bytes(message)] if has_begun or message.strip() else ()
+            message, has_begun = bytearray(), True
         # What is longer than a file may be is refused by its reader.
-        elif message is not None and len(message) <= LONGEST_FILE:
+        elif len(message) <= LONGEST_FILE:
             message += _MARKED.sub(b"", line)
         is_blank = not line.strip()
-    yield from () if message is None else [bytes(message)]
+    yield from [bytes(message)] if has_begun else ()
 
 
 def _is_hidden(path: str) -> bool:

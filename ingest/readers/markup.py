@@ -273,8 +273,7 @@ def _within(
 ) -> _Element:
     """What an element is within another one, whose style it has unless its own says otherwise."""
     style = attributes.get("style", "")
-    own = _DISPLAY.search(style)
-    display = own[1].lower() if own else styles.display(tag, attributes)
+    display = _display(style) or styles.display(tag, attributes)
     hidden = "hidden" in attributes or (tag == "dialog" and "open" not in attributes)
     hidden |= bool(_HIDDEN.search(style) or (_CLIPPED.search(style) and _FLAT.search(style)))
     hidden |= display == "none"
@@ -302,10 +301,17 @@ def _within(
 def _shown(tag: str, attributes: Mapping[str, str]) -> str:
     """The words that an element shows itself: what a field or a button has, or a group's name."""
     if tag in ("optgroup", "option"):
-        return attributes.get("label", "")
+        label = attributes.get("label", "")
+        return f"{label} " if label else ""
     if tag == "input" and attributes.get("type", "text").lower() not in _WORDLESS:
         return attributes.get("value") or attributes.get("placeholder", "")
     return ""
+
+
+def _display(style: str) -> str:
+    """How a style displays an element, by its last word on it; empty if it says nothing."""
+    said = _DISPLAY.findall(style)
+    return said[-1].lower() if said else ""
 
 
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
@@ -334,15 +340,15 @@ class Styles:
         """Add a style sheet."""
         place = sum(map(len, self._rules.values()))
         for selectors, style in _blocks(_COMMENT.sub(" ", sheet)):
-            display = _DISPLAY.search(style)
-            for selector in selectors.split(",") if display is not None else ():
+            display = _display(style)
+            for selector in selectors.split(",") if display else ():
                 names = frozenset(_NAME.findall(selector))
                 if not names or not _SELECTOR.fullmatch(selector.strip()) or place >= _MOST_RULES:
                     continue
                 ids = sum(name.startswith("#") for name in names)
                 classes = sum(name.startswith(".") for name in names)
                 weight = ids, classes, len(names) - ids - classes
-                rule = _Rule(weight, place, display[1].lower() if display else "", names)
+                rule = _Rule(weight, place, display, names)
                 self._rules[max(names, key=_rarity)].append(rule)
                 place += 1
 

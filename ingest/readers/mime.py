@@ -61,6 +61,7 @@ _UUENCODED = re.compile(
 _BASE64 = re.compile(rb"[A-Za-z0-9+/=]*")
 _ADDRESS = re.compile(r"<?https?://\S+|\[[a-z]+:[^\]\n]{1,200}\]", re.I)
 _TOKEN = re.compile(r"\w+")
+_LOCATION = "content-location"
 _LEFT_OUT = "words of another version left out"
 _NOT_READ = "parts in HTML left out, which the extra documents reads"
 
@@ -195,7 +196,7 @@ class Tree:
             return [Turn(decoded(_message(part)).strip())]
         elif main != "text" and kind not in (*_PAGES, *_CALENDARS):
             self._attach(part, _content(part))
-        elif kind not in (*_PAGES, "text/plain") and "content-location" in part:
+        elif not self._is_mail and kind not in (*_PAGES, "text/plain") and _LOCATION in part:
             # What belongs to a saved page, such as its style sheets, shows no words itself.
             self._attach(part, _content(part), is_text=False)
         elif is_file:

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError
+from slice_os.query.filters import Filter
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.known import store_state
 from slice_os.service.services import Services
-from slice_os.topics.run import topic_query
+from slice_os.topics.run import least_cosine, topic_query
 from slice_os.topics.topic import Topic
 
 # Passages near a phrase that are read in a second, counted for each phrase.
 _READ = 1_000
-# Phrases of a topic by which its others are judged.
-_SAMPLED = 20
+# Phrases of a topic by which its others are judged, and topics that are judged together.
+_SAMPLED, _TOGETHER = 20, 25
 
 
 def most_near(services: Services) -> int:
@@ -26,31 +25,48 @@ def most_near(services: Services) -> int:
     return round(_READ * services.settings.limits.mine_seconds)
 
 
-def near(services: Services, corpus: Corpus, topics: Sequence[Topic]) -> dict[str, int]:
+def near(
+    services: Services, corpus: Corpus, topics: Sequence[Topic], where: Filter | None = None
+) -> dict[str, int]:
     """How many passages are near the phrases of topics, counted for each phrase, by topic.
 
     Where all that there are can be read in time, that is all; otherwise some phrases of each topic
-    tell, which is kept as long as the store and the topics are as they were.
+    tell. Without a filter, that is kept as long as the store and the topic are as they were.
     """
     location, *state = store_state(corpus)
-    plain = {one.name: one for one in topics if one.combination is None}
-    found = {name: len(one.all_phrases) * corpus.info().passages for name, one in plain.items()}
-    if sum(found.values()) > most_near(services):
-        kept = services.near
-        new = [
-            one for name, one in plain.items() if kept.get((location, name), ())[:2] != (state, one)
-        ]
-        for name, number in _counted(corpus, new).items() if new else ():
-            kept[location, name] = state, plain[name], number
-        found = {name: kept[location, name][2] for name in plain}
+    plain = [one for one in topics if one.combination is None]
+    found = {one.name: len(one.all_phrases) * corpus.info().passages for one in plain}
+    if sum(found.values()) <= most_near(services):
+        return found
+    new = []
+    for one in plain:
+        kept = None if where else services.near.get((location, one.name), (*state, one))
+        if kept is None:
+            new.append(one)
+        else:
+            (found[one.name],) = kept
+    for some in (new[at : at + _TOGETHER] for at in range(0, len(new), _TOGETHER)):
+        counted = _counted(corpus, some, where)
+        found |= counted
+        for one in some if not where else ():
+            services.near.keep((location, one.name), (*state, one), (counted[one.name],))
     return found
 
 
-def check_near(services: Services, corpus: Corpus, topics: Sequence[Topic]) -> None:
+def check_near(
+    services: Services, corpus: Corpus, topics: Sequence[Topic], where: Filter | None = None
+) -> None:
     """Refuse topics that cannot be looked for together in time, by an InputError."""
-    found = near(services, corpus, topics)
-    if sum(found.values()) > most_near(services):
-        raise InputError(too_near(services, *max(found.items(), key=lambda one: one[1])))
+    found, most = near(services, corpus, topics, where), most_near(services)
+    name, number = max(found.items(), key=lambda one: one[1], default=("", 0))
+    if number > most:
+        raise InputError(too_near(services, name, number))
+    if sum(found.values()) > most:
+        raise InputError(
+            f"these {len(found)} topics come near some {sum(found.values()):,} passages together, "
+            f"counted for each phrase, and {most:,} can be read in the time for an answer; ask for "
+            "fewer topics"
+        )
 
 
 def too_near(services: Services, name: str, number: int) -> str:
@@ -62,21 +78,22 @@ def too_near(services: Services, name: str, number: int) -> str:
     )
 
 
-def _counted(corpus: Corpus, topics: Sequence[Topic]) -> dict[str, int]:
-    """What `near` tells, by some phrases of each topic."""
+def _counted(corpus: Corpus, topics: Sequence[Topic], where: Filter | None) -> dict[str, int]:
+    """The numbers of `near`, by some phrases of each topic, at its own cut."""
     sampled = {one.name: one.all_phrases[:: -(-len(one.all_phrases) // _SAMPLED)] for one in topics}
     bare = [
         replace(one, phrases=sampled[one.name], learned=replace(one.learned, phrases=()))
         for one in topics
     ]
-    asked = topic_query(corpus, bare)
-    counts = np.zeros(len(asked.query.phrases.texts), np.int64)
+    asked = topic_query(corpus, bare, where=where)
+    least = {aim.topic.name: least_cosine(aim, corpus.encoder) for aim in asked.aims}
+    row = {text: number for number, text in enumerate(asked.query.phrases.texts)}
+    counts = dict.fromkeys(sampled, 0)
     for some in until_stopped(corpus.store.scan(asked.query, asked.least, exhaustive=True)):
-        counts += (some.cosines >= asked.least).sum(axis=1)
-    of = dict(zip(asked.query.phrases.texts, counts.tolist(), strict=True))
+        for name, phrases in sampled.items():
+            own = some.cosines[[row[text] for text in phrases]]
+            counts[name] += int((own >= least[name]).sum())
     return {
-        one.name: sum(map(of.__getitem__, sampled[one.name]))
-        * len(one.all_phrases)
-        // len(sampled[one.name])
+        one.name: counts[one.name] * len(one.all_phrases) // len(sampled[one.name])
         for one in topics
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from threading import Lock
@@ -18,7 +18,7 @@ from slice_os.hits.hit import Hit
 from slice_os.service.asgi.keys import read_keys
 from slice_os.service.asgi.problems import Problem
 from slice_os.service.asgi.work import WorkPool
-from slice_os.service.known import Key, Known
+from slice_os.service.known import Known
 from slice_os.service.settings import ServiceSettings
 from slice_os.stores.current import Current
 from slice_os.stores.registry import open_store
@@ -26,7 +26,6 @@ from slice_os.threads import checkpoint
 from slice_os.topics.folder import TopicsFolder
 from slice_os.topics.journal import LabelJournal
 from slice_os.topics.labels import Label, known_to
-from slice_os.topics.topic import Topic
 from slice_os.topics.work import Work
 from slice_os.verifier.registry import chosen_verifier
 
@@ -147,7 +146,7 @@ class Services:
         self.labels = LabelJournal(self.work.labels_file)
         self.counted: Known[Sequence[Hit]] = Known()
         self.documents_by: Known[dict[str, int]] = Known()
-        self.near: dict[Key, tuple[list[Hashable], Topic, int]] = {}
+        self.near: Known[tuple[int]] = Known()
         self.overviews: Known[dict[str, Any]] = Known()
         self.keys = None if settings.keys is None else read_keys(settings.keys)
 

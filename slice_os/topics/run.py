@@ -146,7 +146,7 @@ class TopicQuery:
         query = make_query(encoder, list(phrases), where, word_vectors=compares or verifies)
         vectors = np.concatenate([query.phrases.vectors, encoder.encode_phrases(others)])
         rows = {text: row for row, text in enumerate([*phrases, *others])}
-        least = min(_least_cosine(aim, encoder) for aim in aims)
+        least = min(least_cosine(aim, encoder) for aim in aims)
         return cls(aims, query, least, rows, vectors)
 
     def mined(
@@ -308,7 +308,7 @@ def wordings(topics: Iterable[Topic]) -> list[str]:
     )
 
 
-def _least_cosine(aim: Aim, encoder: SpanEncoder) -> float:
+def least_cosine(aim: Aim, encoder: SpanEncoder) -> float:
     """A cosine that every hit of a topic has; a low one if a verifier decides."""
     if not aim.needs.probability:
         return aim.needs.cosine

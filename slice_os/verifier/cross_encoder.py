@@ -161,7 +161,8 @@ class CrossEncoderVerifier:
         self._inputs = ClaimInputs(Aligner(self.folder / TOKENIZER_FILE), self.card.max_length)
         self._engine = OnnxRuntimeEngine(self.folder / MODEL_FILE, providers, threads, _WITHOUT)
         self._threads = ThreadPoolExecutor(self._engine.workers, thread_name_prefix="verify")
-        # Of what waits to be read, the claims of whoever has few go first.
+        # Of what waits to be read, the claims of whoever has few go first, before at most so many
+        # batches as the others have claims.
         self._waiting: PriorityQueue[tuple[int, int, Future[None], Callable[[], None]]] = (
             PriorityQueue()
         )
@@ -201,7 +202,8 @@ class CrossEncoderVerifier:
     def _soon(self, urgency: int, read: Callable[[], None]) -> Future[None]:
         """Let a thread read, as soon as nothing of a lower number waits."""
         ended: Future[None] = Future()
-        self._waiting.put((urgency, next(self._numbers), ended, read))
+        number = next(self._numbers)
+        self._waiting.put((number + urgency, number, ended, read))
         self._threads.submit(self._read_next)
         return ended
 

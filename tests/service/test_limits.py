@@ -586,6 +586,24 @@ def test_topics_near_too_much_of_a_store_do_not_hide_the_others(near_topics: Tes
     assert answer.status_code == 200
 
 
+def test_a_topic_is_near_what_a_request_asks_for(near_topics: TestClient) -> None:
+    nowhere = {"topics": ["near"], "where": {"_id": "nowhere"}}
+    assert near_topics.post("/matrix", json=nowhere).status_code == 200
+    # Alone it is near nothing at its own cut, whatever is counted beside it.
+    counts = [near_topics.get(f"/topics/{name}/counts").status_code for name in ("far", "near")]
+    assert counts == [200, 400]
+
+
+def test_a_topic_near_too_much_of_a_store_learns_without_a_comparison(
+    near_topics: TestClient,
+) -> None:
+    label = {"topic": "near", "text": "shut down my account", "label": True}
+    near_topics.post("/labels", json={"labels": [label]})
+    answer = near_topics.post("/topics/near/learn")
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["changes"] is None
+
+
 @pytest.fixture
 def near_topics(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> TestClient:
     """A service that reads six passages near phrases in its time, with a topic near more."""

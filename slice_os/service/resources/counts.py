@@ -218,15 +218,17 @@ def _usable(
     """The topics that can be looked for, and a line on each other one, or on that one, by name."""
     stored = services.topics.read()[0]
     known = [one.topic for one in stored]
-    plain = [one for one in known if one.combination is None]
+    asked = [each.topic for each in stored if wanted in (None, each)]
+    parts = {one.name: one.combination.topics if one.combination else (one.name,) for one in asked}
+    needed = set(chain.from_iterable(parts.values()))
+    plain = [one for one in known if one.combination is None and one.name in needed]
     found = near(services, services.stores.get(store), plain) if plain else {}
     problems = {}
-    for one in (each.topic for each in stored if wanted in (None, each)):
-        names = one.combination.topics if one.combination else (one.name,)
-        most = max(names, key=lambda name: found.get(name, 0))
+    for one in asked:
+        most = max(parts[one.name], key=lambda name: found.get(name, 0))
         if told := missing(one, known):
             problems[one.name] = told
-        elif found[most] > most_near(services):
+        elif found.get(most, 0) > most_near(services):
             problems[one.name] = too_near(services, most, found[most])
     return [one for one in stored if one.topic.name not in problems], problems
 
@@ -322,7 +324,7 @@ def _hits(
         else:
             known[name] = kept
     reading = partial(_noted, set() if seen is None else seen)
-    for some in _some_at_a_time(new, near(services, corpus, parts), most_near(services)):
+    for some in _some_at_a_time(new, near(services, corpus, new), most_near(services)):
         own: dict[str, list[Hit]] = {topic.name: [] for topic in some}
         for hit in until_stopped(mine_topics(corpus, some, labels=(), to_read=reading)):
             own[hit.topic or ""].append(hit)

@@ -105,7 +105,7 @@ def searched(
     """The search of `mined`, which knows also what comes nearest in a document; errors as there."""
     if isinstance(wanted, TopicHighlights):
         topics = named_topics(services, wanted.topics)
-        check_near(services, corpus, topics)
+        check_near(services, corpus, topics, where)
         return search_topics(
             corpus,
             topics,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter
@@ -130,15 +131,16 @@ def _answer(services: Services, body: SearchRequest) -> dict[str, Any]:
 
 
 def _values(hits: Hits, field: str, stored: Sequence[FieldValue]) -> Iterator[dict[str, Any]]:
-    known = {fold_case(one.value): one.documents for one in stored}
+    known = Counter[str]()
+    for one in stored:
+        known[fold_case(one.value)] += one.documents
     for row in tally(hits, field):
         if row.place != NOWHERE:
-            all_of = known.get(fold_case(row.place))
             yield {
                 "value": row.place,
                 "hits": row.hits,
                 "documents": row.documents,
-                "stored": all_of,
+                "stored": known[fold_case(row.place)] or None,
             }
 
 

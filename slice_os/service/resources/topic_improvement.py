@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
-from slice_os.service.nearness import check_near
+from slice_os.service.nearness import check_near, most_near, near
 from slice_os.service.resources.bodies import (
     WHOLE,
     Body,
@@ -158,7 +158,9 @@ async def learn_topic(
         if wanted.store is None and len(services.stores.names) != 1:
             return learned, None
         corpus, taught = services.stores.get(wanted.store), replace(stored.topic, learned=learned)
-        check_near(services, corpus, [taught])
+        for one in (stored.topic, taught):
+            if near(services, corpus, [one])[name] > most_near(services):
+                return learned, None
         found = until_stopped(difference(corpus, [stored.topic], [taught], labels))
         return learned, _shown(Changes.of(found))
 

@@ -51,7 +51,7 @@ PRECISION = 3e-4
 # of a random sample tell where one ends.
 RANGE_PASSAGES = 8_000
 EDGE_SAMPLES = 8
-SCORERS = {None: "client", NATIVE: "native", PAINLESS: "painless"}
+SCORERS = {NATIVE.lang: "native", PAINLESS.lang: "painless"}
 
 T = TypeVar("T")
 
@@ -122,7 +122,7 @@ class ServerFlows(SearchFlows):
             if self.index.engine.proves_scripts:
                 yield from self._prove(searches.ids_of([answer]), query)
             if self._known:
-                logger.info("%s: scored by %s", self.location, SCORERS[self._engine])
+                logger.info("%s: scored by %s", self.location, self._scorer())
         return self._engine
 
     def scored_by(self, query: Query) -> Flow[str]:
@@ -130,13 +130,13 @@ class ServerFlows(SearchFlows):
         yield from self.find_engine(query)
         (answer,) = yield from self.msearch([scripted.measure()], query)
         yield from self._prove(searches.ids_of([answer]), query)
-        return SCORERS[self._engine]
+        return self._scorer()
+
+    def _scorer(self) -> str:
+        return "client" if self._engine is None else SCORERS[self._engine.lang]
 
     def _prove(self, ids: Sequence[str], query: Query) -> Flow[None]:
-        """Compare the engine's score of a passage with ours, and give it up if they differ.
-
-        Without a passage, the next search does so.
-        """
+        """Compare the engine's score of a passage, if there is one, with ours; or give it up."""
         if (engine := self._engine) is None:
             return
         body = scripted.best(
