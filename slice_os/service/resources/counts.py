@@ -105,7 +105,7 @@ class AllCountsAnswer(BaseModel):
 
     Attributes:
         topics: all that could be counted.
-        problems: a line for each rule that names a topic which is not there.
+        problems: a line for each topic near too much of the store, or rule that names none.
     """
 
     topics: list[CountsAnswer]
@@ -193,7 +193,8 @@ def counts_file(
 ) -> Response:
     """The counts of every topic as CSV, with the documents that have a hit of each 100 there.
 
-    A rule that names a topic which is not there has a row with this problem, and no counts.
+    A topic near too much of the store, or a rule that names none, has a row with this problem, and
+    no counts.
     """
     usable, problems = _usable(services, store)
     rows = [
