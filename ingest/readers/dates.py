@@ -99,7 +99,8 @@ def read_date(value: Any, where: str, wanted: str | None = None) -> str:
     """A date, with or without a time, in ISO 8601; ``where`` is its name in messages.
 
     It is given as a text or date, in seconds since 1970, or parts of them down to nanoseconds, or
-    as a number of Excel. If one of `ORDERS` or a pattern of ``strptime`` is wanted, nothing else will do.
+    as a number of Excel. If one of `ORDERS` or a pattern of ``strptime`` is wanted, nothing else
+    will do.
 
     Raises an `InputError` if it is no date, or could be two.
     """
