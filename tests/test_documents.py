@@ -315,6 +315,7 @@ class TestArchives:
         assert len(found) < 300
         assert "unpacks to more than 1 MiB, with 4 KiB more for each file" in reason(found[-1:])
 
+    @pytest.mark.slow
     def test_how_long_files_of_an_archive_take_is_bounded(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:

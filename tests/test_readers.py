@@ -430,7 +430,7 @@ def test_every_format_has_its_function() -> None:
 
 def test_formats_that_need_a_library_of_documents_are_read_apart() -> None:
     apart = {name for name, reader in READERS.items() if reader.apart}
-    assert apart == {"pdf", "docx", "pptx", "xlsx", "epub", "html", "eml", "msg", "rtf"}
+    assert apart == {"pdf", "docx", "pptx", "xlsx", "epub", "html", "eml", "msg", "rtf", "mht"}
 
 
 def test_an_unknown_format_is_refused_by_name(folder: Path) -> None:

@@ -18,7 +18,7 @@ from tests.test_client_examples import (
 
 __all__ = ["folder", "service", "test_an_example_finds_what_the_service_finds"]
 
-pytestmark = pytest.mark.release
+pytestmark = [pytest.mark.release, pytest.mark.large]
 
 
 @pytest.fixture(scope="module")

@@ -14,4 +14,4 @@ pytestmark = pytest.mark.release
 
 @pytest.mark.usefixtures("native_engine")
 def test_store_info_says_who_scores(location: str, command_line: Run) -> None:
-    assert command_line("store", "info", location).json()["scored_by"] == "native"
+    assert command_line("store", "info", "--store", location).json()["scored_by"] == "native"

@@ -23,7 +23,7 @@ pytest.importorskip("ray", reason="needs the extra 'ray'")
 
 from slice_os.ingest.ray_data import EncodeDocuments, IndexSink
 
-pytestmark = pytest.mark.release
+pytestmark = [pytest.mark.release, pytest.mark.large]
 
 
 @pytest.fixture

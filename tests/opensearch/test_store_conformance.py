@@ -50,6 +50,7 @@ class TestOpenSearchStore(StoreConformance):
 
     @pytest.mark.slow
     @pytest.mark.release
+    @pytest.mark.large
     def test_all_above_a_threshold_of_20_000_passages_is_found(
         self, location: str, tmp_path: Path
     ) -> None:

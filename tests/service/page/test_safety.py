@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -235,4 +236,4 @@ def test_counting_tells_how_far_it_is_and_can_be_stopped(
     expect(page.locator("#board")).to_contain_text("Not counted.")
     page.unroute(counts)
     page.get_by_role("button", name="Count", exact=True).click()
-    expect(page.locator("#board .total").first).to_contain_text("of 7 dialogues")
+    expect(page.locator("#board .total").first).to_contain_text(re.compile(r"of \d+ dialogues"))
