@@ -97,6 +97,12 @@ SCRIPTS = [
     ),
 ]
 
+# Those that take half a minute or more, or time what they run.
+LARGE = (
+    *("engines", "local_kernel", "make_recall_walk", "page_speed", "processors", "reader_order"),
+    *("verifier_calibration", "walks"),
+)
+
 pytestmark = [pytest.mark.slow, pytest.mark.release]
 
 
@@ -236,7 +242,14 @@ def reader(place: Path, data: Path, contrasts: Path) -> Path:
     return place / "reader" / "weights.safetensors"
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script[0].split()[0])
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(script, marks=[pytest.mark.large] * (Path(name).stem in LARGE), id=name)
+        for script in SCRIPTS
+        for name in [script[0].split()[0]]
+    ],
+)
 def test_a_script_runs(
     script: tuple[str, ...], place: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -8,4 +8,4 @@ from .shared import names_of
 
 globals().update(names_of(shared))
 
-pytestmark = [pytest.mark.release, pytest.mark.usefixtures("native_engine")]
+pytestmark = [pytest.mark.release, pytest.mark.large, pytest.mark.usefixtures("native_engine")]

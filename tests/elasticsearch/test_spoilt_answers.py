@@ -8,4 +8,4 @@ from .shared import names_of
 
 globals().update(names_of(shared))
 
-pytestmark = pytest.mark.release
+pytestmark = [pytest.mark.release, pytest.mark.large]

@@ -30,7 +30,7 @@ SCRIPTS = {
     ),
 }
 
-pytestmark = [pytest.mark.slow, pytest.mark.release]
+pytestmark = [pytest.mark.slow, pytest.mark.release, pytest.mark.large]
 
 
 @pytest.fixture
