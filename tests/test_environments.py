@@ -32,7 +32,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(REPOSITORY, tmp_path_factory.mktemp("wheel"), "wheel")
 
 
-@pytest.mark.parametrize("resolution", TESTS)
+@pytest.mark.parametrize(
+    "resolution", ["highest", pytest.param("lowest-direct", marks=pytest.mark.large)]
+)
 def test_the_wheel_passes_without_development_packages(
     resolution: str, wheel: Path, tmp_path: Path
 ) -> None:

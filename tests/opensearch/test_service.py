@@ -20,7 +20,7 @@ for _module in (serving, test_answers, test_client, test_documents, test_mining,
 # The tests of swaps show it.
 del globals()["test_a_store_that_takes_its_place_is_served"]
 
-pytestmark = pytest.mark.release
+pytestmark = [pytest.mark.release, pytest.mark.large]
 
 
 @pytest.fixture(scope="module")
