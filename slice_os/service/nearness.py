@@ -35,7 +35,8 @@ def near(
     """
     location, *state = store_state(corpus)
     plain = [one for one in topics if one.combination is None]
-    found = {one.name: len(one.all_phrases) * corpus.info().passages for one in plain}
+    passages = corpus.info().passages
+    found = {one.name: len(one.all_phrases) * passages for one in plain}
     if sum(found.values()) <= most_near(services):
         return found
     new = []
