@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[1]
 def commands(command: click.Command, name: str = "slice-os") -> Iterator[str]:
     """Commands with their options and arguments."""
     yield f"command {name}"
-    for one in command.get_params(click.Context(command)):
+    for one in command.params:
         flags = [*one.opts, *one.secondary_opts]
         yield f"command {name}: {' '.join(flags)} ({one.type.name}, nargs {one.nargs})"
     if isinstance(command, click.Group):

@@ -262,7 +262,8 @@ def documented(page: Path, kind: str = "slice-os") -> Iterator[list[str]]:
 def test_documented_commands_have_the_options_that_the_page_says(page: Path) -> None:
     for words in documented(page):
         command: click.Command | None = cli
-        context = click.Context(cli)
+        # A command keeps the help option that its first context gave it.
+        context = click.Context(cli, **cli.context_settings)
         left = words[1:]
         while isinstance(command, click.Group) and left and left[0][0] not in "-…":
             command = command.get_command(context, left.pop(0))
