@@ -5,7 +5,7 @@
 The first ten hits of each phrase, and three of the next fifty by chance, in a shuffled order and
 without any score, so that the reader judges by the words alone. The labelled lines
 ({"phrase", "doc_id", "start", "end", "right"}, the place is that of the span that was compared) are
-kept in benchmarks/natural; verifier_calibration.py measures and fits by them. No text is used that
+kept in benchmarks/natural; verifier_fitting.py measures and fits by them. No text is used that
 a harness reports on:
 contracts are of CUAD's validation split, dialogues every tenth of MultiDoGO's from the sixth on,
 meetings and everyday texts are of the training parts of QMSum and of the web texts of EWT and GUM.

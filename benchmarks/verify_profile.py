@@ -28,11 +28,10 @@ from slice_os.spans.choice import PassageScorer
 from slice_os.stores.local import snapshot
 from slice_os.stores.local.snapshot import Snapshot
 from slice_os.threads import on_all_cores
-from slice_os.verifier import cross_encoder
+from slice_os.verifier import bundled, cross_encoder
 from slice_os.verifier.cross_encoder import ClaimInputs
 from slice_os.verifier.registry import find_verifier
-from slice_os.verifier.wording import verifier as wording
-from slice_os.verifier.wording.reading import ClaimReader
+from slice_os.verifier.similarity import SimilarityReader
 
 STAGES: dict[str, list[tuple[Any, str]]] = {
     "encoding the phrase": [(SpanEncoder, "encode_phrases"), (TokenModel, "run")],
@@ -44,9 +43,7 @@ STAGES: dict[str, list[tuple[Any, str]]] = {
     "placing hits: borders and clauses": [(HitBuilder, "_clause"), (HitBuilder, "_sentence")],
     "placing hits: the rest": [(HitBuilder, "__init__"), (HitBuilder, "hits")],
     "claims": [(refinement, "claim_of")],
-    "wording: words and vectors": [(ClaimReader, "read")],
-    "wording: comparison": [(wording, "compare_wording")],
-    "wording: probability": [(wording.WordingVerifier, "check")],
+    "similarity": [(SimilarityReader, "read"), (bundled, "numbers_of")],
     "network: word pieces": [(ClaimInputs, "row")],
     "network": [(cross_encoder.CrossEncoderVerifier, "_run")],
 }

@@ -78,8 +78,11 @@ def trained_on() -> Iterator[tuple[str, str, str]]:
     rows = {name: (middle, licenses) for name, middle, licenses in _ROW.findall(card)}
     for name in mixture.keys() - {"usual", "frames"}:  # written for SLICE-OS
         yield "slice-verify", name, rows.get(name, ("", ""))[1]
-    for path in (ROOT / "recipes" / "labelled").glob("*.jsonl"):
-        texts, licenses = rows.get(path.stem, (path.stem, ""))
+    decision = json.loads((ROOT / "slice_os/verifier/decision.json").read_text("utf-8"))
+    hits = {path.stem for path in (ROOT / "recipes" / "labelled").glob("*.jsonl")}
+    hits |= {name for name in decision["sets"] if not name.startswith("read-")}
+    for kind in sorted(hits - {"written", "development"}):
+        texts, licenses = rows.get(kind, (kind, ""))
         for name in texts.partition(", its")[0].split(", "):
             yield "slice-verify", name, licenses
 

@@ -1,31 +1,47 @@
-"""The bundled verifier: wording and network together."""
+"""The bundled verifiers: similarity of words, and a network, decided together."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from threading import Event
 
+import numpy as np
+import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from slice_os import Claim, SpanEncoder, Verdict
-from slice_os.arrays import FloatArray
-from slice_os.verifier.bundled import NETWORK, BundledVerifier, together
+from slice_os import Claim, SpanEncoder
+from slice_os.arrays import FloatArray, IntArray
+from slice_os.errors import ModelError
+from slice_os.hits.bands import band_of
+from slice_os.spans.passages import word_vectors
+from slice_os.verifier import bundled
+from slice_os.verifier.bundled import NETWORK, BundledVerifier, SimilarityVerifier
 from slice_os.verifier.cross_encoder import ClaimInputs, ClaimRow, CrossEncoderVerifier
+from slice_os.verifier.decision import DECISION, Decision, read_decision
+from slice_os.verifier.similarity import SimilarityReader
 
 PHRASE = "I want to cancel my subscription"
 
 
-def claim(text: str, prior: float = 0.5) -> Claim:
-    return Claim(PHRASE, text, 0, len(text), prior)
+def claim(text: str) -> Claim:
+    return Claim(PHRASE, text, 0, len(text))
+
+
+def words_of(encoder: SpanEncoder, text: str) -> tuple[FloatArray, IntArray]:
+    aligned, pieces = encoder.encode_text(text)
+    return pieces, aligned.words[:, 2:]
 
 
 CLAIMS = [
     claim("please end my plan"),
     claim("I would never cancel my subscription"),
-    claim("I want to cancel my subscription", 0.01),
-    claim("I want to cancel my subscription", 0.99),
-    claim("please end my plan", 0.001),
-    claim("the weather is nice", 0.001),
+    claim("I want to cancel my subscription"),
+    claim("I want to cancel my subscription, and soon"),
+    claim("the weather is nice"),
 ]
 
 
@@ -36,11 +52,59 @@ def test_no_verdict_depends_on_other_claims(encoder: SpanEncoder) -> None:
 
 
 def test_says_what_says_the_phrase(encoder: SpanEncoder) -> None:
-    same, denied, _, exact, *_, other = BundledVerifier(encoder).check(CLAIMS)
+    same, denied, exact, _, other = BundledVerifier(encoder).check(CLAIMS)
     assert exact.probability > same.probability > denied.probability
     assert other.probability < 0.05
     assert ("cancel", "end") in same.matches
-    assert denied.reasons == ("negated here",)
+    assert "never" in denied.reasons[0]
+    assert not same.reasons
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text", "reason"),
+    [
+        ("the bakery was open", "When I went past, the bakery was not open.", "denied: "),
+        ("the train took three hours", "The train took five hours.", "another amount: five"),
+        ("Anna invited Ben", "Ben invited Anna to the party.", "other parties: "),
+        ("the parcel has arrived", "Has the parcel arrived?", "asked or told: "),
+        ("the guests arrived early", "The guests arrived late.", "another fact: late"),
+    ],
+)
+def test_an_unlikely_hit_has_the_words_against_it(
+    encoder: SpanEncoder, phrase: str, text: str, reason: str
+) -> None:
+    (verdict,) = BundledVerifier(encoder).check([Claim(phrase, text, 0, len(text))])
+    assert band_of(verdict.probability) == "unlikely"
+    assert [one.startswith(reason) for one in verdict.reasons] == [True]
+
+
+def test_similarity_alone_reads_nothing(encoder: SpanEncoder) -> None:
+    verifier = SimilarityVerifier(encoder)
+    same, denied, exact, _, other = verifier.check(CLAIMS)
+    assert exact.probability > same.probability > other.probability
+    assert denied.probability > 0.5
+    assert verifier.check([CLAIMS[0]]) == [same]
+    assert {one.reasons for one in verifier.check(CLAIMS)} == {()}
+    estimates = verifier.estimate(CLAIMS)
+    assert sorted(CLAIMS, key=lambda one: estimates[CLAIMS.index(one)])[0] == CLAIMS[-1]
+
+
+@pytest.mark.parametrize("text", ["", "…", "a" * 20_000])
+def test_claims_of_no_word_or_a_very_long_one(encoder: SpanEncoder, text: str) -> None:
+    (verdict,) = BundledVerifier(encoder).check([Claim(PHRASE, text, 0, len(text))])
+    assert verdict.probability < 0.5
+    (verdict,) = SimilarityVerifier(encoder).check([Claim(text, text, 0, len(text))])
+    assert 0 <= verdict.probability <= 1
+
+
+def test_vectors_that_are_given_are_taken(encoder: SpanEncoder) -> None:
+    other = word_vectors(*words_of(encoder, "the weather is nice"))
+    given = Claim(PHRASE, PHRASE, 0, len(PHRASE), word_vectors=np.resize(other, (6, 384)))
+    reader = SimilarityReader(encoder)
+    taken, own = reader.read([given, replace(given, word_vectors=None)])
+    assert own.cosine == pytest.approx(1, abs=1e-5)
+    assert taken.cosine < 0.5
+    assert taken.span.words == own.span.words == tuple(PHRASE.lower().split())
 
 
 def test_hits_in_the_same_words_are_read_once(
@@ -60,31 +124,59 @@ def test_hits_in_the_same_words_are_read_once(
     assert read == [CLAIMS[0].text, CLAIMS[-1].text]
 
 
+odds = st.floats(-20, 20)
+
+
+@given(read=odds, near=odds, more=st.floats(0, 20))
+def test_neither_the_network_nor_similarity_lowers_a_probability(
+    read: float, near: float, more: float
+) -> None:
+    decision = read_decision()
+    found = decision.together(read, near)
+    assert decision.together(read + more, near) >= found - 1e-9
+    assert decision.together(read, near + more) >= found - 1e-9
+
+
+@given(read=odds, near=odds)
+def test_a_small_difference_stays_small(read: float, near: float) -> None:
+    decision = read_decision()
+    found = decision.together(read, near)
+    assert decision.together(read + 1e-3, near + 1e-3) == pytest.approx(found, abs=3e-3)
+
+
+def test_between_four_numbers_is_their_mean() -> None:
+    decision = Decision("e", (0.0,), (0.0, 2.0), (0.0, 4.0), ((0.0, 1.0), (2.0, 5.0)), (), "")
+    assert decision.together(1, 2) == 2
+    assert decision.together(-9, -9) == 0
+    assert decision.together(2, 4) == decision.together(9, 9) == 5
+
+
 @pytest.mark.parametrize(
-    ("read", "said", "reasons"),
+    "wrong",
     [
-        (Verdict(0.1), Verdict(0.3, ("denied",)), ("denied",)),
-        (Verdict(0.9), Verdict(0.3, ("denied",)), ()),
-        (Verdict(0.4), Verdict(0.99, ("denied",)), ()),
-        (Verdict(0.9), Verdict(0.99), ()),
+        {"odds": [[0.0]]},
+        {"odds": [[0.0], [0.0, 1.0]]},
+        {"read": [1.0], "odds": [[0.0] * 6]},
+        {"near": [0.0] * 6},
+        {"similarity": [1.0]},
+        {"near": "none"},
+        {"more": 1},
     ],
 )
-def test_reasons_need_both(read: Verdict, said: Verdict, reasons: tuple[str, ...]) -> None:
-    assert together(read, said).reasons == reasons
+def test_a_file_that_is_no_decision_is_refused(wrong: dict[str, object], tmp_path: Path) -> None:
+    path = tmp_path / "decision.json"
+    path.write_bytes(orjson.dumps({**orjson.loads(DECISION.read_bytes()), **wrong}))
+    with pytest.raises(ModelError):
+        read_decision(path)
 
 
-def test_the_network_moves_the_probability() -> None:
-    said = Verdict(0.6)
-    found = [together(Verdict(read), said).probability for read in (0.001, 0.1, 0.5, 0.999)]
-    assert found == sorted(found)
-    assert found[0] < 0.1 < 0.5 < found[-1]
-
-
-def test_the_wording_moves_it_too() -> None:
-    read = Verdict(0.6)
-    found = [together(read, Verdict(said)).probability for said in (0.001, 0.1, 0.5, 0.999)]
-    assert found == sorted(found)
-    assert found[0] < 0.1 < 0.5 < found[-1]
+def test_weights_of_another_encoder_are_refused(
+    encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = replace(read_decision(), encoder_id="other")
+    monkeypatch.setattr(bundled, "read_decision", lambda: other)
+    with pytest.raises(ModelError, match="belongs to encoder other"):
+        BundledVerifier(encoder)
 
 
 def test_the_claims_of_who_has_few_are_read_first(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,7 +73,7 @@ def test_the_probability_of_english_is_for_english(
             *corpus.search(phrases, top_k=20),
             *corpus.mine(phrases),
             *corpus.mine(phrases, verify=False),
-            *corpus.mine(phrases, min_probability=0.3, verifier="wording"),
+            *corpus.mine(phrases, min_probability=0.3, verifier="similarity"),
             *scan(documents, phrases, encoder=encoder),
             *mine_topics(corpus, [Topic("cancel", tuple(phrases))]),
         ]

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from slice_os import Claim, Corpus, Document, InputError, SpanEncoder, Verdict, scan
 from slice_os.arrays import FloatArray
 from slice_os.encoder.span_encoder import PieceRange
+from slice_os.hits.bands import UNSURE_FROM
 from slice_os.hits.hit import Context, Hit, Hits
 from slice_os.search.run import make_query, search
-from slice_os.verifier.claims import claim_of
-from slice_os.verifier.wording.verifier import WordingVerifier
+from slice_os.verifier.bundled import SimilarityVerifier
+from slice_os.verifier.claims import claim_in, claim_of
 
 PHRASE = "I want to cancel my subscription"
 TEXTS = [
@@ -178,6 +179,21 @@ def test_a_claim_is_about_the_span_whatever_is_shown(corpus: Corpus, unit: str) 
         assert claim.text in text
 
 
+@pytest.mark.parametrize(
+    ("text", "said", "before"),
+    [
+        ("Do you want to cancel? Yes.", "Yes", "Do you want to cancel?"),
+        ("Hello.\nyou want to cancel\nyes please", "yes", "you want to cancel"),
+        ("I want to cancel. Now.", "Now", ""),
+        ("Do you want to cancel? No, I only want to pay less.", "No", ""),
+        ("Yes.", "Yes", ""),
+    ],
+)
+def test_a_claim_has_what_its_words_answer(text: str, said: str, before: str) -> None:
+    start = text.index(said)
+    assert claim_in(PHRASE, text, start, start + len(said)).before == before
+
+
 @given(st.lists(WORDS, min_size=1, max_size=30), st.data())
 def test_a_claim_has_the_words_of_the_hit_in_whole_sentences(
     words: list[str], data: st.DataObject
@@ -202,7 +218,7 @@ class TestBundledVerifier:
         with Corpus(store, encoder) as corpus:
             hits = {hit.doc_id: hit for hit in corpus.search(PHRASE, top_k=50, verify=True)}
         assert (hits["01"].probability or 0) < (hits["00"].probability or 0)
-        assert hits["01"].reasons == ("negated here",)
+        assert "never" in hits["01"].reasons[0]
 
     def test_reads_by_default(self, store: Path, encoder: SpanEncoder) -> None:
         with Corpus(store, encoder) as corpus:
@@ -211,7 +227,8 @@ class TestBundledVerifier:
             assert corpus.search(PHRASE, top_k=10, verify=False) != verified
             ordered = corpus.search(PHRASE, top_k=50, order="probability")
             assert {hit.probability for hit in verified} <= {hit.probability for hit in ordered}
-            assert sum(hit in list(ordered)[:10] for hit in verified) > 5
+            counted = [hit for hit in ordered if (hit.probability or 0) >= UNSURE_FROM]
+            assert list(verified)[: len(counted)] == counted
 
     def test_reads_the_vectors_of_the_store(
         self, store: Path, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
@@ -230,13 +247,12 @@ class TestBundledVerifier:
             hits = corpus.search(PHRASE, top_k=10)
             assert len(calls) == 1  # the phrase, to search with
             assert {type(hit) for hit in hits} == {Hit}
-        anew = WordingVerifier(encoder).check([claim_of(hit) for hit in unread])
-        stored = WordingVerifier(encoder).check(
+        anew = SimilarityVerifier(encoder).check([claim_of(hit) for hit in unread])
+        stored = SimilarityVerifier(encoder).check(
             [replace(claim_of(hit), cosine=None) for hit in with_vectors(store, encoder)]
         )
-        assert [one.reasons for one in stored] == [one.reasons for one in anew]
         given = [one.probability for one in stored]
-        assert given == pytest.approx([one.probability for one in anew], abs=0.15)
+        assert given == pytest.approx([one.probability for one in anew], abs=0.05)
 
 
 def with_vectors(store: Path, encoder: SpanEncoder) -> Hits:

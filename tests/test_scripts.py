@@ -38,11 +38,10 @@ LINES = {
 CONTRACTS = 3
 # Of the demo's dialogues, so that every domain has some; of the sets of intents, topics in order.
 EVERY_DIALOGUE = 20
-EVERY_READING = 25
 TOPICS = 3
 # What else a script needs to be installed.
 SCRIPTS = [
-    ("benchmarks/blind_hits.py --data {data} --kind reviews --verifier wording",),
+    ("benchmarks/blind_hits.py --data {data} --kind reviews --verifier similarity",),
     ("benchmarks/calibration_set.py --data {data} --out calibration",),
     ("benchmarks/checksums.py --store {store} --rounds 1",),
     ("benchmarks/engines.py --data {data} --texts 16 --rounds 2", "sentence_transformers"),
@@ -59,12 +58,7 @@ SCRIPTS = [
     ("benchmarks/original_pages.py", "pypdfium2"),
     ("benchmarks/processors.py --texts 1 --rounds 1", "onnx"),
     ("benchmarks/reader_agreement.py",),
-    (
-        "benchmarks/reader_order.py --data {data} --readings natural --reader {reader} "
-        "--kind reviews",
-        "torch",
-    ),
-    ("benchmarks/reading_order.py --data {data} --texts 4 --phrases 1",),
+    ("benchmarks/reading_order.py --data {data} --kind reviews",),
     ("benchmarks/remembered.py --phrases 9",),
     (
         "benchmarks/service_load.py --store {store} --clients 2 --requests 1 --seconds 1",
@@ -74,8 +68,8 @@ SCRIPTS = [
     ("benchmarks/topic_labels.py --data {data} --every 70",),
     ("benchmarks/topics_pass.py --store {store} --data {data} --topics 1 --phrases 3",),
     (
-        "benchmarks/verifier_calibration.py --data {data} --contrasts {contrasts} "
-        "--development {development} --texts 30",
+        "benchmarks/verifier_fitting.py --data {whole} --read told --kind reviews --kind support "
+        "--every 25",
     ),
     ("benchmarks/visible_words.py docs --formats .md --worst 1", "lxml"),
     ("benchmarks/verify_latency.py --store {store} --phrases 1",),
@@ -90,7 +84,7 @@ SCRIPTS = [
     ("recipes/evaluation_hashes.py {data}",),
     ("recipes/hard_negatives.py {pairs} triples.jsonl --negatives 1",),
     ("recipes/found_contrasts.py {data} {contrasts} out.jsonl --hits 40 --contracts 4 --kept 200",),
-    ("recipes/reader_hits.py {data} {contrasts} found --files 1 --phrases 2",),
+    ("recipes/read_contrasts.py {whole} {contrasts} read.jsonl --contrasts 10 --hits 10",),
     (
         "recipes/taught_rows.py slice_os/models/slice-verify {contrasts} taught.jsonl "
         "--data {data} --rows 20 --hits 20",
@@ -99,8 +93,8 @@ SCRIPTS = [
 
 # Those that take half a minute or more, or time what they run.
 LARGE = (
-    *("engines", "local_kernel", "make_recall_walk", "page_speed", "processors", "reader_order"),
-    *("verifier_calibration", "walks"),
+    *("engines", "local_kernel", "make_recall_walk", "page_speed", "processors"),
+    *("verifier_fitting", "walks"),
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.release]
@@ -216,30 +210,6 @@ def contrasts(place: Path, data: Path, shared: Shared) -> Path:
     """What the recipe for contrasts makes."""
     command = f"recipes/contrasts.py {data}"
     return shared("contrasts.jsonl", lambda path: run_script(f"{command} {path} --rows 300", place))
-
-
-@pytest.fixture(scope="module")
-def development(place: Path, whole: Path, contrasts: Path) -> Path:
-    """Some development rows of the recipe that reads contrasts; a network reads each."""
-    few = "--contrasts 10 --hits 10"
-    run_script(f"recipes/read_contrasts.py {whole} {contrasts} read.jsonl {few}", place)
-    path = place / "read.jsonl.development"
-    with path.open("rb") as stream:
-        some = b"".join(islice(stream, 0, None, EVERY_READING))
-    path.write_bytes(some)
-    return path
-
-
-@pytest.fixture(scope="module")
-def reader(place: Path, data: Path, contrasts: Path) -> Path:
-    """A reader of vectors, trained for two steps."""
-    few = "--contrasts 10 --labelled 6 --part 0/7"
-    run_script(f"recipes/labelled_readings.py {data} {contrasts} readings {few}", place)
-    recipe = place / "reader.toml"
-    small = 'name = "small"\nwidth = 32\ninner = 32\nphrases = 2\nleft_out = ["nda"]\n'
-    recipe.write_text(f"{small}steps = 2\n")
-    run_script(f"recipes/vector_reader.py {recipe} readings reader", place)
-    return place / "reader" / "weights.safetensors"
 
 
 @pytest.mark.parametrize(

@@ -410,7 +410,7 @@ def test_review_is_resumable_and_teaches(run: Run, store: str) -> None:
     taught = run("topics", "learn", "topics", "--store", store)
     assert taught.out.startswith(shown.out.rstrip())
     assert "\n# cut: cosine 0.70 or more before, cosine 0." in taught.out
-    assert taught.out.endswith("\n# hits: 2 before, 2 now\n")
+    assert taught.out.endswith("\n# hits: 1 before, 1 now\n")
     assert run("topics", "learn", "topics").err.endswith("give --store or --labels\n")
     assert Path("topics/cancel.toml").read_text().startswith("# How customers leave.")
     assert read_topic("topics/cancel.toml").learned.labels == 2
@@ -420,12 +420,12 @@ def test_readers_are_blind_agree_and_settle(run: Run, store: str, encoder: SpanE
     with Corpus(store, encoder) as corpus:
         corpus.add([Document("4", "Well. PLEASE end the plan, thank you.")])
     command = ("review", "topics", "--store", store, "--margin", "0.3", "--reader")
-    ann = run(*command, "ann", typed="nynuy")
+    ann = run(*command, "ann", typed="ynuyn")
     assert "and 1 more in the same words" in ann.out
     labels = Path(store, "labels.jsonl")
     first = read_labels(labels)
     assert {label.doc_id for label in first if label.right} == {"1", "2", "4"}
-    bob = run(*command, "bob", typed="nyn")
+    bob = run(*command, "bob", typed="ynn")
     assert "0 labels so far" in bob.err
     assert set(bob.out.splitlines()) == set(ann.out.splitlines())
     assert run(*command, "bob").err.startswith("4 labels so far\n0 to review.")

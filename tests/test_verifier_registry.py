@@ -8,9 +8,8 @@ import pytest
 
 from slice_os import Claim, InputError, ModelError, SpanEncoder
 from slice_os.errors import PluginError
-from slice_os.verifier.bundled import BundledVerifier
+from slice_os.verifier.bundled import BundledVerifier, SimilarityVerifier
 from slice_os.verifier.registry import chosen_verifier, find_verifier, verifier_names
-from slice_os.verifier.wording.verifier import WordingVerifier
 
 TOY = """
 from slice_os import Verdict
@@ -36,7 +35,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-verifiers\nVersion: 1.0")
     (installed / "entry_points.txt").write_text(
         "[slice_os.verifiers]\ntoy = toy_verifiers:Toy\nplain = toy_verifiers:plain\n"
-        "gone = toy_verifiers:Gone\nwording = toy_verifiers:Toy\n"
+        "gone = toy_verifiers:Gone\nsimilarity = toy_verifiers:Toy\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
 
@@ -50,16 +49,13 @@ def test_the_bundled_one_is_the_default(encoder: SpanEncoder) -> None:
     assert chosen_verifier(None, None, encoder) is bundled
     assert chosen_verifier(True, "slice-verify", encoder) is bundled
     assert chosen_verifier(False, "slice-verify", encoder) is None
-    found = find_verifier("wording", encoder)
-    part = find_verifier("wording:agreement", encoder)
-    assert part.check([CLAIM])[0].probability > found.check([CLAIM])[0].probability
 
 
 @pytest.mark.usefixtures("toy")
 def test_installed_packages_bring_verifiers(encoder: SpanEncoder) -> None:
     assert set(verifier_names()) >= {
         "slice-verify",
-        "wording",
+        "similarity",
         "cross-encoder",
         "toy",
         "plain",
@@ -68,7 +64,7 @@ def test_installed_packages_bring_verifiers(encoder: SpanEncoder) -> None:
     assert [one.probability for one in find_verifier("toy", encoder).check([CLAIM])] == [0.25]
     (verdict,) = find_verifier("toy:0.75", encoder).check([CLAIM])
     assert (verdict.probability, verdict.reasons) == (0.75, ("toy",))
-    assert isinstance(find_verifier("wording", encoder), WordingVerifier)
+    assert isinstance(find_verifier("similarity", encoder), SimilarityVerifier)
 
 
 @pytest.mark.usefixtures("toy")
@@ -77,10 +73,10 @@ def test_installed_packages_bring_verifiers(encoder: SpanEncoder) -> None:
     [
         (
             "none",
-            r"no verifier 'none'; there are slice-verify, wording, cross-encoder, gone, plain, toy",
+            r"there are slice-verify, similarity, cross-encoder, gone, plain, toy",
         ),
         ("plain:loud", r"verifier 'plain' takes no setting 'loud'"),
-        ("wording:half", r"verifier 'wording:half': 'wording:agreement' is the only part"),
+        ("similarity:half", r"verifier 'similarity' takes no setting 'half'"),
         ("cross-encoder", r"needs a folder; write cross-encoder:FOLDER"),
     ],
 )

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from pathlib import Path
 
-from slice_os.verifier.wording.words import FORMS
+_LINES = Path(__file__).with_name("irregular_verbs.txt").read_text("utf-8").splitlines()
+FORMS = {base: (past, participle) for base, past, participle in map(str.split, _LINES)}
+"""Irregular verbs with their past tense and past participle."""
 
 _DOUBLED = re.compile(
     r"(?:admit|ban|beg|cancel|commit|control|drop|equip|grab|hug|label|model|nag|occur|omit|permit"

@@ -144,7 +144,7 @@ FORMATS_HELP = "\n".join(
     ]
 )
 
-verifier_option = option("NAME", "Verifier to use, such as wording or cross-encoder:FOLDER.")
+verifier_option = option("NAME", "Verifier to use, such as similarity or cross-encoder:FOLDER.")
 VerifierName: TypeAlias = Annotated[str | None, verifier_option]
 Threads: TypeAlias = Annotated[int | None, COUNT, "CPU threads; all cores by default."]
 

@@ -110,7 +110,7 @@ def run(
     verifiers: Annotated[
         tuple[str, ...],
         "VERIFIER",
-        "A verifier to measure, by name, such as slice-verify, wording or cross-encoder:FOLDER; "
+        "A verifier to measure, by name, such as slice-verify, similarity or cross-encoder:FOLDER; "
         "repeatable.",
     ] = (),
 ) -> Evaluation:

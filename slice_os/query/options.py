@@ -103,9 +103,9 @@ class HitOptions:
             by score, or ``top_k`` if that is more.
         order: ``score`` or ``probability``, the highest first; a `search` orders the first 50 hits
             by score. None is the order of the documents or, for a `search` that verifies, the
-            likeliest first at less cost: the 15 hits whose wording is likeliest, by probability,
-            then the others of the 50, which are read only if they are asked for; without a
-            verifier, by score.
+            likeliest first at less cost: the 10 hits that are likeliest by the vectors of their
+            words, by probability, then the others of the 50, which are read only if they are asked
+            for; without a verifier, by score.
         unit: how wide hits are: ``span``, or the ``clause``, ``sentence`` or ``turn`` around the
             best span, as far as its passage goes; in a text without turns, the sentence. With
             ``span``, a hit is the clause, too, if the phrase or the span has a verb. Of several

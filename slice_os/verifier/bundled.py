@@ -1,37 +1,63 @@
-"""The bundled verifier: rules on wording and a network that reads, decided together."""
+"""The bundled verifiers: how near the words are, and a network that reads, decided together."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from math import exp, log
 from pathlib import Path
 
 from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.errors import ModelError
+from slice_os.hits.bands import UNSURE_FROM, reaches
 from slice_os.text.documents import ENGLISH
 from slice_os.verifier.claims import Claim, Verdict, Verdicts
 from slice_os.verifier.cross_encoder import CrossEncoderVerifier
-from slice_os.verifier.wording.verifier import WordingVerifier
+from slice_os.verifier.decision import log_odds, probability_of, read_decision
+from slice_os.verifier.similarity import Similarity, SimilarityReader, numbers_of
 
 NETWORK = Path(__file__).parents[1] / "models" / "slice-verify"
 """The network's folder, which recipes/verifier.py makes."""
 
-# Weights of the log-odds of the network and of the wording, and a constant: logistic regression on
-# labelled hits and on written contrasts (benchmarks/verifier_calibration.py).
-WEIGHTS = (0.37, 0.53, -0.14)
-_NEAREST, _LIKELY = 1e-4, 0.5
 
+class SimilarityVerifier:
+    """Estimates whether hits are about the same as their phrase, by the vectors of their words.
 
-class BundledVerifier:
-    """Compares wordings as `WordingVerifier` does, and reads phrase and hit side by side.
+    A denial, another number or exchanged parties make no difference to it.
 
-    Raises a `ModelError` as `WordingVerifier`.
+    Raises a `ModelError` if the bundled weights belong to another encoder.
     """
 
     language = ENGLISH
 
     def __init__(self, encoder: SpanEncoder) -> None:
-        self._wording = WordingVerifier(encoder)
+        self._reader, self._decision = SimilarityReader(encoder), read_decision()
+        if self._decision.encoder_id != encoder.card.encoder_id:
+            raise ModelError(
+                f"the bundled verifier belongs to encoder {self._decision.encoder_id}, not "
+                f"{encoder.card.encoder_id}; fit it again"
+            )
+
+    def check(self, claims: Sequence[Claim]) -> list[Verdict]:
+        """A verdict for each claim, with the words that match; none depends on the others."""
+        said, odds = self._near(claims)
+        return [
+            Verdict(probability_of(near), matches=one.matches)
+            for near, one in zip(odds, said, strict=True)
+        ]
+
+    def estimate(self, claims: Sequence[Claim]) -> list[float]:
+        """Log-odds by the similarity alone, which cost little."""
+        return self._near(claims)[1]
+
+    def _near(self, claims: Sequence[Claim]) -> tuple[list[Similarity], list[float]]:
+        found = self._reader.read(claims)
+        return found, self._decision.nearness(numbers_of(found)).tolist()
+
+
+class BundledVerifier(SimilarityVerifier):
+    """Compares words as `SimilarityVerifier`, and reads phrase and hit side by side."""
+
+    def __init__(self, encoder: SpanEncoder) -> None:
+        super().__init__(encoder)
         self._network = CrossEncoderVerifier(NETWORK)
 
     def check(self, claims: Sequence[Claim]) -> list[Verdict]:
@@ -41,26 +67,19 @@ class BundledVerifier:
     def begin(self, claims: Sequence[Claim]) -> Verdicts:
         """As `check`, but returns while the network reads; call the result for the verdicts."""
         verdicts = self._network.begin(claims)
-        said = self._wording.check(claims)
-        return lambda: [together(*both) for both in zip(verdicts(), said, strict=True)]
+        said, odds = self._near(claims)
 
-    def estimate(self, claims: Sequence[Claim]) -> list[float]:
-        """The probabilities by the wording alone, which costs a tenth."""
-        return [said.probability for said in self._wording.check(claims)]
+        def together() -> list[Verdict]:
+            return [
+                self._together(read, near, one)
+                for read, near, one in zip(verdicts(), odds, said, strict=True)
+            ]
 
+        return together
 
-def together(read: Verdict, said: Verdict) -> Verdict:
-    """The verdict by the network's and the wording's.
-
-    Evidence against is the wording's, if neither the network nor both together hold the hit likely.
-    """
-    network, wording, constant = WEIGHTS
-    odds = network * log_odds(read.probability) + wording * log_odds(said.probability) + constant
-    against = odds < 0 and read.probability < _LIKELY
-    return replace(said, probability=1 / (1 + exp(-odds)), reasons=said.reasons if against else ())
-
-
-def log_odds(probability: float) -> float:
-    """Of a probability, taken for no nearer to 0 or 1 than 0.0001."""
-    kept = max(_NEAREST, min(1 - _NEAREST, probability))
-    return log(kept / (1 - kept))
+    def _together(self, read: Verdict, near: float, said: Similarity) -> Verdict:
+        odds = self._decision.together(log_odds(read.probability), near)
+        probability = probability_of(odds)
+        # Of an unlikely hit, the words that the network holds against it.
+        reasons = () if reaches(probability, UNSURE_FROM) else read.reasons
+        return Verdict(probability, reasons, said.matches)

@@ -31,7 +31,7 @@ class Claim:
         prior: the probability that the cosine gives; None if there is none.
         cosine: of phrase and words; None if not known yet.
         word_vectors: ``(n_words, dimension)`` unit vectors of the words; None if not known.
-        before: the sentence before a text of few words, such as the question that "yes" answers.
+        before: the question or line before a text of few words, such as the one that "yes" answers.
     """
 
     phrase: str
@@ -48,8 +48,8 @@ class Claim:
 class Verdict:
     """The probability that the words say the phrase, with evidence against and for it, for people.
 
-    A reason is a short text such as ``negated here``; a match is some words of the phrase and those
-    that answer them, such as ``("search", "look into")``. There may be none.
+    A reason is a short text such as ``denied: never``; a match is some words of the phrase and
+    those that answer them, such as ``("search", "look into")``. There may be none.
     """
 
     probability: float
@@ -120,8 +120,13 @@ def _sentences(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _before(text: str, at: int, own: str) -> str:
-    """The sentence that ends at a place, if what follows it is short."""
+    """The sentence that ends at a place, if what follows it is short and may answer it.
+
+    It does if that sentence is a question, or stands on a line of its own, as a turn does.
+    """
     if not at or len(own.split()) > _FEW_WORDS:
         return ""
     ends = sentence_ends(text[:at])
-    return text[ends[-2] if len(ends) > 1 else 0 : at].strip()
+    sentence = text[ends[-2] if len(ends) > 1 else 0 : at]
+    said = sentence.rstrip()
+    return said.lstrip() if said.endswith("?") or "\n" in sentence[len(said) :] else ""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError, PluginError
 from slice_os.plugins import Plugin, plugins
 from slice_os.verifier.claims import Verifier
-from slice_os.verifier.wording.verifier import read_weights
+from slice_os.verifier.decision import read_decision
 
 GROUP = "slice_os.verifiers"
 """Entry points of this group are verifiers of other packages: a name, and a `VerifierFactory`."""
@@ -23,7 +23,7 @@ DEFAULT = "slice-verify"
 # A new verifier of this package is a file and a line here.
 VERIFIERS = {
     DEFAULT: "slice_os.verifier.bundled:BundledVerifier",
-    "wording": "slice_os.verifier.wording.verifier:open_wording",
+    "similarity": "slice_os.verifier.bundled:SimilarityVerifier",
     "cross-encoder": "slice_os.verifier.cross_encoder:open_cross_encoder",
 }
 
@@ -38,7 +38,7 @@ def find_verifier(name: str, encoder: SpanEncoder) -> Verifier:
     """The verifier of a name, opened once for an encoder.
 
     Args:
-        name: NAME or NAME:SETTING, such as ``wording`` or ``cross-encoder:FOLDER``.
+        name: NAME or NAME:SETTING, such as ``similarity`` or ``cross-encoder:FOLDER``.
         encoder: that of the hits.
 
     Raises:
@@ -77,7 +77,7 @@ def chosen_verifier(
         return find_verifier(verifier, encoder)
     if verifier is not None:
         return verifier
-    if verify is None and _fitted_to() != encoder.card.encoder_id:
+    if verify is None and read_decision().encoder_id != encoder.card.encoder_id:
         return None
     return find_verifier(DEFAULT, encoder)
 
@@ -97,8 +97,3 @@ def _factory(kind: str) -> VerifierFactory:
 
 def _installed() -> dict[str, Plugin]:
     return {plugin.name: plugin for plugin in plugins(GROUP)}
-
-
-@cache
-def _fitted_to() -> str:
-    return read_weights().encoder_id

@@ -78,18 +78,18 @@ def test_every_scorer_has_a_row_for_each_kind(pairs: Path) -> None:
         "--data",
         str(pairs),
         "--verifier",
-        "wording:agreement",
+        "similarity",
         "--verifier",
         "slice-verify",
     )["rows"]
     assert [(row["score"], row["kind"], row["pairs"]) for row in rows] == [
         (score, kind, number)
-        for score in ("cosine", "probability", "wording:agreement", "slice-verify")
+        for score in ("cosine", "probability", "similarity", "slice-verify")
         for kind, number in (("negation", 1), ("numbers", 1), ("all", 2))
     ]
     accuracy = {(row["score"], row["kind"]): row["accuracy"] for row in rows}
     assert accuracy["cosine", "all"] == 0
-    assert accuracy["wording:agreement", "all"] == 1
+    assert accuracy["slice-verify", "all"] == 1
 
 
 @pytest.mark.parametrize(("name", "least"), [("held-out", 40), ("development", 5)])
