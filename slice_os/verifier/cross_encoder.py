@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import count
@@ -11,6 +11,7 @@ from math import ceil, exp
 from pathlib import Path
 from queue import PriorityQueue
 from typing import Annotated
+from weakref import ref
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.encoder.token_model import OnnxRuntimeEngine, pad, plan_batches
 from slice_os.errors import InputError, ModelError
 from slice_os.records import Text, between
+from slice_os.threads import checkpoint
 from slice_os.verifier.claims import Claim, Verdict, Verdicts
 
 VERIFIER_FILE = "verifier.json"
@@ -50,6 +52,7 @@ _MOST_ODDS = 50.0
 _REMEMBERED = 10_000
 _PHRASES = 1_024
 _LIKELY = 0.5
+_CHECK_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +166,7 @@ class CrossEncoderVerifier:
         self._threads = ThreadPoolExecutor(self._engine.workers, thread_name_prefix="verify")
         # Of what waits to be read, the claims of whoever has few go first, before at most so many
         # batches as the others have claims.
-        self._waiting: PriorityQueue[tuple[int, int, Future[None], Callable[[], None]]] = (
+        self._waiting: PriorityQueue[tuple[int, int, ref[Future[None]], Callable[[], None]]] = (
             PriorityQueue()
         )
         self._numbers = count()
@@ -175,7 +178,11 @@ class CrossEncoderVerifier:
         return list(self.begin(claims)())
 
     def begin(self, claims: Sequence[Claim]) -> Verdicts:
-        """As `check`, but returns at once; call the result for the verdicts."""
+        """As `check`, but returns at once; call the result for the verdicts.
+
+        There are checkpoints while these are waited for. Claims whose verdicts nobody can call for
+        any more are not read.
+        """
         plain = [Claim(c.phrase, c.text, c.start, c.end, before=c.before) for c in claims]
         known = {claim: self._remembered(claim) for claim in dict.fromkeys(plain)}
         unread = [claim for claim, verdicts in known.items() if not verdicts]
@@ -193,6 +200,8 @@ class CrossEncoderVerifier:
         reading = [self._soon(len(unread), partial(read, batch)) for batch in batches]
 
         def verdicts() -> list[Verdict]:
+            while wait(reading, _CHECK_SECONDS).not_done:
+                checkpoint()
             for one in reading:
                 one.result()
             return [known[claim][0] for claim in plain]
@@ -200,15 +209,17 @@ class CrossEncoderVerifier:
         return verdicts
 
     def _soon(self, urgency: int, read: Callable[[], None]) -> Future[None]:
-        """Let a thread read, as soon as nothing of a lower number waits."""
+        """Let a thread read, as soon as nothing of a lower number waits, while the future lives."""
         ended: Future[None] = Future()
         number = next(self._numbers)
-        self._waiting.put((number + urgency, number, ended, read))
+        self._waiting.put((number + urgency, number, ref(ended), read))
         self._threads.submit(self._read_next)
         return ended
 
     def _read_next(self) -> None:
-        *_, ended, read = self._waiting.get_nowait()
+        *_, waited_for, read = self._waiting.get_nowait()
+        if (ended := waited_for()) is None:
+            return
         try:
             ended.set_result(read())
         except BaseException as error:

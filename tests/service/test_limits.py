@@ -30,6 +30,7 @@ from slice_os.service.asgi.keys import new_key
 from slice_os.service.settings import Limits, ServiceSettings
 from slice_os.threads import checkpoint, usable_cores
 from slice_os.topics import folder as folders
+from slice_os.verifier.cross_encoder import CrossEncoderVerifier
 
 from .conftest import asking, in_thread
 
@@ -550,6 +551,35 @@ def test_other_work_goes_on_beside_searches_but_after_them(
         order.append("answer")
     thread.join(60)
     assert order == ["answer", "other"]
+
+
+@pytest.mark.parametrize(
+    ("path", "options"),
+    [("search", {"top_k": 200, "order": "probability"}), ("mine", {"threshold": 0})],
+)
+def test_what_nobody_waits_for_is_not_read(
+    settings: ServiceSettings, monkeypatch: pytest.MonkeyPatch, path: str, options: dict[str, Any]
+) -> None:
+    app, run, go = create_app(settings), CrossEncoderVerifier._run, threading.Event()
+    read: list[int] = []
+
+    def slow(verifier: CrossEncoderVerifier, rows: Any) -> Any:
+        read.append(len(rows))
+        assert go.wait(60)
+        return run(verifier, rows)
+
+    monkeypatch.setattr(CrossEncoderVerifier, "_run", slow)
+    phrases = [f"I want to cancel plan number {number}" for number in range(100)]
+    content = orjson.dumps({"phrases": phrases, **options})
+    with in_thread(app) as address:
+        with raw(address, f"/{path}", content, len(content)):
+            wait_until(lambda: bool(read))
+        wait_until(lambda: app.state.services.pool.admitted == 0)
+        begun = len(read)
+        go.set()
+        answer = httpx.post(f"{address}/search", json={**BODY, "top_k": 3}, timeout=60)
+        assert [bool(one["probability"]) for one in answer.json()["hits"]] == [True] * 3
+    assert sum(read[begun:]) < 50
 
 
 NEAR = {"phrases": ["I want to cancel my subscription", "cancel my subscription"], "threshold": 0}
