@@ -26,12 +26,16 @@ def most_near(services: Services) -> int:
 
 
 def near(
-    services: Services, corpus: Corpus, topics: Sequence[Topic], where: Filter | None = None
+    services: Services,
+    corpus: Corpus,
+    topics: Sequence[Topic],
+    where: Filter | None = None,
+    margin: float = 0.0,
 ) -> dict[str, int]:
     """How many passages are near the phrases of topics, counted for each phrase, by topic.
 
-    Where all that there are can be read in time, that is all; otherwise some phrases of each topic
-    tell. Without a filter, that is kept as long as the store and the topic are as they were.
+    Near is what the topic finds, or would find if its hits needed less by a margin. Where all that
+    there are can be read in time, that is all; otherwise some phrases of each topic tell. Without a filter, that is kept as long as the store and the topic are as they were.
     """
     location, *state = store_state(corpus)
     plain = [one for one in topics if one.combination is None]
@@ -41,24 +45,28 @@ def near(
         return found
     new = []
     for one in plain:
-        kept = None if where else services.near.get((location, one.name), (*state, one))
+        kept = None if where else services.near.get((location, one.name, margin), (*state, one))
         if kept is None:
             new.append(one)
         else:
             (found[one.name],) = kept
     for some in (new[at : at + _TOGETHER] for at in range(0, len(new), _TOGETHER)):
-        counted = _counted(corpus, some, where)
+        counted = _counted(corpus, some, where, margin)
         found |= counted
         for one in some if not where else ():
-            services.near.keep((location, one.name), (*state, one), (counted[one.name],))
+            services.near.keep((location, one.name, margin), (*state, one), (counted[one.name],))
     return found
 
 
 def check_near(
-    services: Services, corpus: Corpus, topics: Sequence[Topic], where: Filter | None = None
+    services: Services,
+    corpus: Corpus,
+    topics: Sequence[Topic],
+    where: Filter | None = None,
+    margin: float = 0.0,
 ) -> None:
-    """Refuse topics that cannot be looked for together in time, by an InputError."""
-    found, most = near(services, corpus, topics, where), most_near(services)
+    """Refuse topics that cannot be looked for together in time, by an InputError; see `near`."""
+    found, most = near(services, corpus, topics, where, margin), most_near(services)
     name, number = max(found.items(), key=lambda one: one[1], default=("", 0))
     if number > most:
         raise InputError(too_near(services, name, number))
@@ -79,18 +87,22 @@ def too_near(services: Services, name: str, number: int) -> str:
     )
 
 
-def _counted(corpus: Corpus, topics: Sequence[Topic], where: Filter | None) -> dict[str, int]:
-    """The numbers of `near`, by some phrases of each topic, at its own cut."""
+def _counted(
+    corpus: Corpus, topics: Sequence[Topic], where: Filter | None, margin: float
+) -> dict[str, int]:
+    """The numbers of `near`, by some phrases of each topic, each topic at its own cut."""
     sampled = {one.name: one.all_phrases[:: -(-len(one.all_phrases) // _SAMPLED)] for one in topics}
     bare = [
         replace(one, phrases=sampled[one.name], learned=replace(one.learned, phrases=()))
         for one in topics
     ]
     asked = topic_query(corpus, bare, where=where)
-    least = {aim.topic.name: least_cosine(aim, corpus.encoder) for aim in asked.aims}
+    wide = [aim.lowered(margin) for aim in asked.aims]
+    least = {aim.topic.name: least_cosine(aim, corpus.encoder) for aim in wide}
     row = {text: number for number, text in enumerate(asked.query.phrases.texts)}
     counts = dict.fromkeys(sampled, 0)
-    for some in until_stopped(corpus.store.scan(asked.query, asked.least, exhaustive=True)):
+    scanned = corpus.store.scan(asked.query, min(least.values()), exhaustive=True)
+    for some in until_stopped(scanned):
         for name, phrases in sampled.items():
             own = some.cosines[[row[text] for text in phrases]]
             counts[name] += int((own >= least[name]).sum())

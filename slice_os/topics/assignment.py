@@ -44,6 +44,10 @@ class Aim:
     refine: Refinement = field(default_factory=Refinement)
     labels: Mapping[str, Sequence[Label]] = field(default_factory=dict)
 
+    def lowered(self, margin: float) -> Aim:
+        """The aim at hits that may lack a margin of what the topic needs."""
+        return replace(self, needs=self.needs.lowered(margin))
+
     def admits(self, hit: Hit) -> bool:
         """Whether a hit has what the topic needs; without a probability, its cosine decides."""
         if hit.probability is None and self.needs.probability:

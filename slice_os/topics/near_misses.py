@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from slice_os.search.run import mine
 from slice_os.topics.labels import Label
 from slice_os.topics.match import Suggestion
 from slice_os.topics.run import TopicQuery, labels_of_store, make_aims
-from slice_os.topics.topic import Requirement, Topic
+from slice_os.topics.topic import Topic
 
 MARGIN = 0.1
 CLUSTER_COSINE = 0.8
@@ -45,7 +44,7 @@ def near_misses(
     known = labels_of_store(corpus) if labels is None else labels
     aims = make_aims(topics, encoder, verifier=corpus.refinement().verifier, labels=known)
     by_name = {aim.topic.name: aim for aim in aims}
-    wide = [replace(aim, needs=_lowered(aim.needs, margin)) for aim in aims]
+    wide = [aim.lowered(margin) for aim in aims]
     asked = TopicQuery.of(wide, encoder, parse_where(where))
     for hit in counting(asked.assign(mine(corpus.store, asked.query, threshold=asked.least))):
         if and_hits or not by_name[hit.topic or ""].admits(hit):
@@ -78,12 +77,6 @@ def suggest(
         clauses = [hit.widened(CLAUSE) for *_, hit in sorted(heap)[::-1]]
         found += _clusters(clauses, corpus.encoder)[:most]
     return found
-
-
-def _lowered(needs: Requirement, margin: float) -> Requirement:
-    if needs.probability:
-        return replace(needs, probability=max(needs.probability - margin, 1e-3))
-    return replace(needs, cosine=max(needs.cosine - margin, -1.0))
 
 
 def leaders(vectors: FloatArray) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from math import exp, log
 from typing import Annotated, Any, TypeAlias
@@ -108,6 +108,12 @@ class Requirement:
         """The cut in words."""
         least = self.probability or self.cosine
         return f"{'probability' if self.probability else 'cosine'} {least:.2f} or more"
+
+    def lowered(self, margin: float) -> Requirement:
+        """Less by a margin, in probability if that is needed, or else in cosine."""
+        if self.probability:
+            return replace(self, probability=max(self.probability - margin, 1e-3))
+        return replace(self, cosine=max(self.cosine - margin, -1.0))
 
     def admits(self, hit: Hit) -> bool:
         """Whether a hit, with the probability that its topic gives it, counts."""

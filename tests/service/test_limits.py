@@ -624,6 +624,15 @@ def test_a_topic_is_near_what_a_request_asks_for(near_topics: TestClient) -> Non
     assert counts == [200, 400]
 
 
+def test_near_misses_are_bounded_where_they_are_looked_for(near_topics: TestClient) -> None:
+    near_topics.put("/topics/edge", json={**NEAR, "threshold": 0.99})
+    nowhere = {"_id": "nowhere"}
+    asked: list[dict[str, Any]] = [{"margin": 0.01}, {"margin": 1}, {"margin": 1, "where": nowhere}]
+    answers = [near_topics.post("/topics/edge/suggest", json=one) for one in asked]
+    assert [one.status_code for one in answers] == [200, 400, 200]
+    assert "topic 'edge' comes near some" in answers[1].json()["error"]["message"]
+
+
 def test_a_topic_near_too_much_of_a_store_learns_without_a_comparison(
     near_topics: TestClient,
 ) -> None:

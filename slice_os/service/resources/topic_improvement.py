@@ -121,7 +121,7 @@ def near_misses(
     wanted = body or SuggestRequest()
     topic = services.topics.get(name).topic
     corpus = services.stores.get(wanted.store)
-    check_near(services, corpus, [topic])
+    check_near(services, corpus, [topic], wanted.where, wanted.margin)
     found = suggest(
         corpus,
         [topic],
