@@ -7,6 +7,7 @@ from threading import Lock
 from typing import Generic, TypeAlias, TypeVar
 
 from slice_os.corpus import Corpus
+from slice_os.stores.protocol import StoreInfo
 
 T = TypeVar("T", bound=Sized)
 Key: TypeAlias = tuple[Hashable, ...]
@@ -51,9 +52,8 @@ class Known(Generic[T]):
         return sum(len(value) for _, value in self._kept.values())
 
 
-def store_state(corpus: Corpus) -> Key:
+def store_state(corpus: Corpus, info: StoreInfo) -> Key:
     """A key that changes whenever the store does: its counts, and when its files were written."""
-    info = corpus.info()
     folder = corpus.store.folder
     files = [] if folder is None else folder.glob("*.sqlite*")
     written = max((path.stat().st_mtime_ns for path in files if "-shm" not in path.name), default=0)

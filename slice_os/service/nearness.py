@@ -35,12 +35,13 @@ def near(
     """How many passages are near the phrases of topics, counted for each phrase, by topic.
 
     Near is what the topic finds, or would find if its hits needed less by a margin. Where all that
-    there are can be read in time, that is all; otherwise some phrases of each topic tell. Without a filter, that is kept as long as the store and the topic are as they were.
+    there are can be read in time, that is all; otherwise some phrases of each topic tell. Without
+    a filter, that is kept as long as the store and the topic are as they were.
     """
-    location, *state = store_state(corpus)
+    info = corpus.info()
+    location, *state = store_state(corpus, info)
     plain = [one for one in topics if one.combination is None]
-    passages = corpus.info().passages
-    found = {one.name: len(one.all_phrases) * passages for one in plain}
+    found = {one.name: len(one.all_phrases) * info.passages for one in plain}
     if sum(found.values()) <= most_near(services):
         return found
     new = []

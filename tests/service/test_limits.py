@@ -624,6 +624,20 @@ def test_a_topic_is_near_what_a_request_asks_for(near_topics: TestClient) -> Non
     assert counts == [200, 400]
 
 
+def test_counts_ask_a_store_for_its_figures_three_times(
+    near_topics: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info, asked = Corpus.info, []
+
+    def counted(corpus: Corpus) -> Any:
+        asked.append(1)
+        return info(corpus)
+
+    monkeypatch.setattr(Corpus, "info", counted)
+    assert near_topics.get("/topics/far/counts").status_code == 200
+    assert len(asked) == 3  # to refuse it, to count, and to choose what is counted together
+
+
 def test_near_misses_are_bounded_where_they_are_looked_for(near_topics: TestClient) -> None:
     near_topics.put("/topics/edge", json={**NEAR, "threshold": 0.99})
     nowhere = {"_id": "nowhere"}

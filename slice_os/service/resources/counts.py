@@ -17,7 +17,7 @@ from slice_os.hits.hit import Hit
 from slice_os.query.filters import fold_case
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
-from slice_os.service.known import store_state
+from slice_os.service.known import Key, store_state
 from slice_os.service.nearness import most_near, near, too_near
 from slice_os.service.resources.bodies import attachment, pooled
 from slice_os.service.resources.mining import JsonLines, json_lines
@@ -248,8 +248,11 @@ def _counted(
     corpus = services.stores.get(store)
     if within:
         corpus.field_values(within, 1)  # refuses an unknown one
-    everywhere = _everywhere(services, corpus, by, date_field)
     info, drawn, labels = corpus.info(), services.labels.samples(), services.current_labels()
+    state = store_state(corpus, info)
+    key = info.location, by, date_field if by in PERIODS else ""
+    everywhere = services.documents_by.of(key, state, partial(documents_by, corpus, by, date_field))
+    every = _hits(services, corpus, state, topics, labels, seen)
     return [
         {
             "topic": stored.topic.name,
@@ -274,7 +277,7 @@ def _counted(
                 for row in tally(found, by, date_field, within)
             ],
         }
-        for stored, found in zip(topics, _hits(services, corpus, topics, labels, seen), strict=True)
+        for stored, found in zip(topics, every, strict=True)
     ]
 
 
@@ -289,17 +292,10 @@ def _said(
     return {"accepted": accepted, "rejected": len(given) - accepted, "estimate": estimate}
 
 
-def _everywhere(services: Services, corpus: Corpus, by: str, date_field: str) -> dict[str, int]:
-    """As `documents_by`, from what is kept as long as the store has not changed."""
-    location, *state = store_state(corpus)
-    key = location, by, date_field if by in PERIODS else ""
-    made = partial(documents_by, corpus, by, date_field)
-    return services.documents_by.of(key, (*state,), made)
-
-
 def _hits(
     services: Services,
     corpus: Corpus,
+    state: Key,
     topics: list[StoredTopic],
     labels: Sequence[Label],
     seen: set[str] | None = None,
@@ -310,7 +306,7 @@ def _hits(
     of topics that were complete, also if the time is over before the others are. The
     documents that are looked at are noted in ``seen``.
     """
-    location, *state = store_state(corpus)
+    location, *_ = state
     stored = {one.topic.name: one for one in services.topics.read()[0]}
     rules = [one.topic for one in topics if one.topic.combination is not None]
     plain = [one.topic for one in topics if one.topic.combination is None]

@@ -59,7 +59,7 @@ class OverviewAnswer(BaseModel):
 def overview(services: Shared, name: str, date_field: DateField = "date") -> dict[str, Any]:
     """A store at a glance; it is looked at again only after it has changed."""
     corpus = services.stores.get(name)
-    state = (*store_state(corpus), date_field)
+    state = (*store_state(corpus, corpus.info()), date_field)
     return services.overviews.of((name,), state, partial(_overview, corpus, date_field))
 
 
