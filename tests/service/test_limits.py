@@ -638,6 +638,14 @@ def test_counts_ask_a_store_for_its_figures_three_times(
     assert len(asked) == 3  # to refuse it, to count, and to choose what is counted together
 
 
+def test_a_topic_comes_near_every_place_that_is_read(near_topics: TestClient) -> None:
+    told = near_topics.get("/topics/near/counts").json()["error"]["message"]
+    with near_topics.app.state.services.stores.writing() as corpus:
+        read = list(corpus.iter_mine(NEAR["phrases"], threshold=0, verify=False))
+    assert f"comes near some {len(read)} places" in told
+    assert len(read) > 2 * corpus.info().passages
+
+
 def test_near_misses_are_bounded_where_they_are_looked_for(near_topics: TestClient) -> None:
     near_topics.put("/topics/edge", json={**NEAR, "threshold": 0.99})
     nowhere = {"_id": "nowhere"}
@@ -659,7 +667,7 @@ def test_a_topic_near_too_much_of_a_store_learns_without_a_comparison(
 
 @pytest.fixture
 def near_topics(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> TestClient:
-    """A service that reads six passages near phrases in its time, with a topic near more."""
+    """A service that reads six places near phrases in its time, with a topic near more."""
     monkeypatch.setattr(nearness, "_READ", 0.01)
     client.put("/topics/near", json=NEAR)
     client.put("/topics/far", json={"phrases": ["where is my parcel"], "threshold": 0.99})
