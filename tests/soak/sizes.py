@@ -1,4 +1,4 @@
-"""Time and memory of what is large, at three sizes each: both are to grow with the size alone.
+"""Time and memory of what is large, at some sizes each: both are to grow with the size alone.
 
     python -m tests.soak.sizes --out benchmarks/results/soak_sizes.json
     python -m tests.soak.sizes --scale 0.1 --only conversation
@@ -116,6 +116,7 @@ def main() -> None:
     """Run it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", type=float, default=1.0, help="of all sizes")
+    parser.add_argument("--shares", type=float, nargs="*", default=SHARES, help="of the largest")
     parser.add_argument("--only", nargs="*", help="words of the names of what is measured")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--picture", type=Path, help="only draw what was saved")
@@ -128,12 +129,12 @@ def main() -> None:
         if chosen.only and not any(word in kind for word in chosen.only):
             continue
         report[kind] = []
-        for share in SHARES:
+        for share in chosen.shares:
             size = max(1, round(chosen.scale * share * largest))
             with tempfile.TemporaryDirectory() as folder:
                 seconds, megabytes = run(write(kind, size, Path(folder)))
             report[kind].append({"size": size, "seconds": seconds, "megabytes": megabytes})
-        tell(report, chosen.out)
+            tell(report, chosen.out)
 
 
 if __name__ == "__main__":
