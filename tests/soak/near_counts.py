@@ -1,7 +1,7 @@
 """Counts of a topic of a thousand phrases, all near a store, and searches beside them.
 
-    python -m tests.soak.near_counts --out near_counts.json
-    python -m tests.soak.near_counts --passages 300 600 --phrases 1000
+    python -m tests.soak.near_counts --passages 300 --out near_counts.json
+    python -m tests.soak.near_counts --passages 300 --threshold 0 --out near_counts.json
 
 A service counts a topic in stores of several sizes. Of each: the answer, the seconds of the clock
 and of the service's threads that it took, and what a search beside it and `/health` took.
@@ -10,6 +10,7 @@ and of the service's threads that it took, and what a search beside it and `/hea
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import statistics
 import tempfile
@@ -91,14 +92,15 @@ def main() -> None:
     parser.add_argument("--patience", type=float, default=900.0)
     parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
-    report = {}
+    report = json.loads(chosen.out.read_text()) if chosen.out and chosen.out.exists() else {}
+    cut = "usual cut" if chosen.threshold is None else f"cosine {chosen.threshold:g}"
     for passages in chosen.passages:
         with tempfile.TemporaryDirectory() as folder:
             store = Path(folder) / "store"
             size = store_of(passages, store)
             with served(str(store), "--work", folder) as server:
                 found = counted(server, chosen.phrases, chosen.threshold, chosen.patience)
-        report[f"{size} passages"] = found
+        report[f"{chosen.phrases} phrases, {size} passages, {cut}"] = found
         tell(report, chosen.out)
 
 
