@@ -6,7 +6,7 @@ import itertools
 import logging
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -82,15 +82,18 @@ def cut_passages(
     named = _speaker_names(document, words)
     turn = _turns(document, words, named)
     units = np.flatnonzero((np.diff(sentence) != 0) | (np.diff(turn) != 0)) + 1
-    inner = [0, *reading.inner(words[:, :2]).ravel().tolist()]
-    gaps = [reading.text[inner[at] : inner[at + 1]] for at in range(0, len(inner) - 1, 2)]
+    inner = np.append(0, reading.inner(words[:, :2]))
     bounds = [0]
+
+    def gap(at: int) -> str:
+        return reading.text[inner[2 * at] : inner[2 * at + 1]]
+
     for unit_start, unit_end in itertools.pairwise([0, *units.tolist(), len(words)]):
         begun = bounds[-1]
         new_turn = unit_start > begun and turn[unit_start] != turn[unit_start - 1]
         if new_turn or words[unit_end - 1, 3] - words[begun, 2] > max_pieces:
             bounds += [unit_start] if unit_start > begun else []
-            bounds += _cut_long(gaps, words, unit_start, unit_end, max_pieces)
+            bounds += _cut_long(gap, words, unit_start, unit_end, max_pieces)
     breaks = np.union1d(ends, [segment.start for segment in document.segments])
     passages = _place(document.text, words, [*bounds, len(words)], breaks)
     sentences = sentence_edges(document.text, ends.tolist())
@@ -181,9 +184,9 @@ def _turns(document: Document, words: IntArray, named: BoolArray) -> IntArray:
 
 
 def _cut_long(
-    gaps: Sequence[str], words: IntArray, start: int, end: int, max_pieces: int
+    gap: Callable[[int], str], words: IntArray, start: int, end: int, max_pieces: int
 ) -> list[int]:
-    """The words before which a sentence is cut; ``gaps[n]`` is what is between n - 1 and n."""
+    """The words before which a sentence is cut; ``gap(n)`` is what is between n - 1 and n."""
     cuts: list[int] = []
     while words[end - 1, 3] - words[start, 2] > max_pieces:
         limit = words[start, 2] + max_pieces
@@ -192,15 +195,15 @@ def _cut_long(
             break
         earliest = start + max(1, 2 * (stop - start) // 3)
         near = range(stop, earliest, -1)
-        start = next((cut for cut in near if _parts_clauses(gaps, cut)), stop)
+        start = next((cut for cut in near if _parts_clauses(gap, cut)), stop)
         cuts.append(start)
     return cuts
 
 
-def _parts_clauses(gaps: Sequence[str], at: int) -> bool:
+def _parts_clauses(gap: Callable[[int], str], at: int) -> bool:
     """Whether a mark of a clause stands before a word, and not that of "twelve (12) months"."""
-    marks = CLAUSE_MARKS.intersection(gaps[at])
-    return bool(marks - {")"}) or (bool(marks) and not gaps[at - 1].endswith("("))
+    marks = CLAUSE_MARKS.intersection(gap(at))
+    return bool(marks - {")"}) or (bool(marks) and not gap(at - 1).endswith("("))
 
 
 def _place(text: str, words: IntArray, bounds: list[int], breaks: IntArray) -> list[PassageRange]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import re
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -156,6 +157,16 @@ def test_a_passage_has_the_metadata_of_its_turns(encoder: SpanEncoder) -> None:
             {"speaker": "Bob", "start_time": 2.5, "end_time": 4.0, LAYOUT: f"{{{turn}}}"},
         ),
     ]
+
+
+def test_cutting_a_long_document_takes_little_memory(encoder: SpanEncoder) -> None:
+    text = " ".join(f"On day {number} either party ends the contract." for number in range(5_000))
+    reading, aligned = align_document(document := Document("long", text), encoder)
+    tracemalloc.start()
+    cut_passages(document, reading, aligned)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20 * len(text)
 
 
 @pytest.mark.slow
