@@ -64,7 +64,7 @@ def test_passages_divide_up_any_text(encoder: SpanEncoder, text: str, most: int)
 def test_speakers_are_never_mixed(encoder: SpanEncoder, document: Document, most: int) -> None:
     passages = cut(encoder, document, most)
     check(encoder, document, passages, most)
-    words = encoder.align(document.text).words
+    words = align_document(document, encoder)[1].words
     for passage in passages:
         within = words[passage.first_word : passage.end_word]
         speakers = {
