@@ -57,7 +57,7 @@ class Reader:
         return pkgutil.resolve_name(self.function)  # type: ignore[no-any-return]
 
 
-_APART = ("pages", "word", "slides", "sheets", "markup", "books", "letters", "rtf")
+_APART = ("pages", "word", "slides", "sheets", "markup", "books", "letters", "outlook", "rtf")
 
 
 def _ours(function: str, extensions: str, description: str, magic: bytes = b"") -> Reader:
@@ -89,7 +89,7 @@ READERS = {
     "eml": _ours("letters:read_eml", ".eml", "e-mail, a document per message"),
     "mbox": _ours("archives:read_mbox", ".mbox .mbx", "the messages of a mailbox"),
     "mht": _ours("letters:read_mht", ".mht .mhtml", "a saved page"),
-    "msg": _ours("letters:read_msg", ".msg", "Outlook, likewise", b"\xd0\xcf\x11\xe0"),
+    "msg": _ours("outlook:read_msg", ".msg", "Outlook, likewise", b"\xd0\xcf\x11\xe0"),
     "rtf": _ours("rtf:read_rtf", ".rtf", "a document per file", b"{\\rtf"),
     "parquet": _ours("columnar:read_parquet", ".parquet", "a document per row", b"PAR1"),
     "arrow": _ours("columnar:read_arrow", ".arrow .feather", "likewise", b"ARROW1"),

@@ -174,7 +174,7 @@ def test_a_file_has_a_budget(monkeypatch: pytest.MonkeyPatch, limit: str, told: 
     need_libraries()
     for name in (limit, f"{limit}_PER_MIB", f"{limit}_PER_BYTE"):
         monkeypatch.setattr(apart, name, {"MEMORY": 200 << 20}.get(name, 0), raising=False)
-    page = b"<p>I want to end it." * 200_000
+    page = b"<p>I want to end it." * 400_000
     assert told in reason(read("html", page))
     monkeypatch.undo()
     (document,) = read("html", page[:20])

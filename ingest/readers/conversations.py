@@ -20,7 +20,6 @@ from slice_os.ingest.readers.fields import (
     id_of,
     lacking,
     metadata_of,
-    notes_of,
 )
 from slice_os.ingest.readers.reader import (
     BadRecord,
@@ -30,6 +29,7 @@ from slice_os.ingest.readers.reader import (
     bad_record,
     is_blank,
     join_turns,
+    notes_of,
 )
 from slice_os.ingest.readers.services import EMPTY
 from slice_os.ingest.readers.turns import find_moment, from_beginning, label, moment

@@ -103,22 +103,22 @@ def decoded(raw: bytes, *labels: str | None) -> str:
 
 def _likely(raw: bytes, names: list[str]) -> Iterator[str]:
     """Encodings to try: labels are often wrong, most often those with one byte per letter."""
-    detected = encoding_of(raw, is_whole=True)
-    if marked := encoding_marked(raw):
-        yield marked
     if raw.isascii():
         # Those that write all letters in ASCII.
         yield from (name for name in names if name.startswith(_IN_ASCII))
         yield from ["iso2022_jp_2"] if b"\x1b$" in raw else []
-    if detected.startswith("utf-16"):
-        yield detected
+    if marked := encoding_marked(raw):
+        yield marked
+    elif wide := _wide(raw):
+        yield wide
     multibyte = [name for name in names if name.startswith(_MULTIBYTE)]
     # A few letters of two bytes each may be valid UTF-8 by chance.
     if multibyte and sum(sign >= "\u0800" for sign in raw.decode(UTF8, "ignore")) < _SURELY_WIDE:
         yield from multibyte
     yield from (UTF8, *names)
     if not multibyte:
-        yield from (*_guessed(raw), detected)
+        yield from _guessed(raw)
+        yield encoding_of(raw, is_whole=True)
     if "ascii" in names:
         yield "cp1252"
 
@@ -156,10 +156,8 @@ def encoding_of(sample: bytes, is_whole: bool = False) -> str:
     """
     if marked := encoding_marked(sample):
         return marked
-    begin = sample[:SAMPLE]
-    even, odd = begin[0::2].count(0), begin[1::2].count(0)
-    if max(even, odd) > len(begin) // 5 and min(even, odd) < max(even, odd) // 4:
-        return "utf-16-be" if even > odd else "utf-16-le"
+    if wide := _wide(sample):
+        return wide
     try:
         codecs.getincrementaldecoder(UTF8)().decode(sample, is_whole)
     except UnicodeDecodeError as error:
@@ -168,18 +166,29 @@ def encoding_of(sample: bytes, is_whole: bool = False) -> str:
     return UTF8
 
 
+def _wide(sample: bytes) -> str | None:
+    """UTF-16, by the zero bytes of Latin letters; None for other text."""
+    begin = sample[:SAMPLE]
+    even, odd = begin[0::2].count(0), begin[1::2].count(0)
+    is_wide = max(even, odd) > len(begin) // 5 and min(even, odd) < max(even, odd) // 4
+    return ("utf-16-be" if even > odd else "utf-16-le") if is_wide else None
+
+
 def _is_windows(sample: bytes) -> bool:
     """Whether bytes that are not UTF-8 are Latin letters in Windows-1252."""
-    text = sample.decode(UTF8, "surrogateescape")
-    bad = sum("\udc80" <= character <= "\udcff" for character in text)
+    text = sample.decode(UTF8, "ignore")
+    bad = len(sample) - len(text.encode())
     foreign = len(text) - len(text.encode("ascii", "ignore"))
-    letters = sum(character.isalpha() for character in text) + bad
     try:
         sample.decode("cp1252")
     except UnicodeDecodeError:
         return False
     # Characters that are valid UTF-8 are no accident: then the bad bytes are damage.
-    return foreign - bad < 3 and b"\0" not in sample and bad < _MOST_FOREIGN * letters
+    return (
+        foreign < 3
+        and b"\0" not in sample
+        and bad < _MOST_FOREIGN * (sum(map(str.isalpha, text)) + bad)
+    )
 
 
 def note(encoding: str) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -13,10 +13,8 @@ from slice_os.ingest.readers.date_columns import DateFormats
 from slice_os.ingest.readers.dates import read_date
 from slice_os.ingest.readers.reader import (
     BadRecord,
-    ReadNote,
     ReadOptions,
     bad_record,
-    counted,
     is_blank,
     join_turns,
 )
@@ -65,12 +63,6 @@ def listing(names: Iterable[str]) -> str:
 def lacking(fields: Mapping[str, Any], name: str, how: str) -> InputError:
     """The error of a field that is missing, or otherwise lacks what it should have."""
     return InputError(f"field {name!r} is {how}; the record's fields are {listing(fields)}")
-
-
-def notes_of(source: str, told: Mapping[str, int]) -> Iterator[ReadNote]:
-    """A note of what was counted while a source was read, if there is something to tell."""
-    if counts := {what: count for what, count in told.items() if count}:
-        yield ReadNote(source, None, counted(counts), "", counts)
 
 
 def id_of(fields: Mapping[str, Any], name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""E-mail, as EML and Outlook's MSG, and saved pages; offsets count the extracted text."""
+"""E-mail and saved pages; offsets count the extracted text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from typing import BinaryIO, TypeAlias
 from slice_os.errors import InputError
 from slice_os.ingest.readers.markup import TITLE
 from slice_os.ingest.readers.mime import Attachment, Part, Tree, has_header, header_text, parsed
-from slice_os.ingest.readers.outlook import read_outlook
 from slice_os.ingest.readers.quotations import marked
 from slice_os.ingest.readers.reader import (
     BadRecord,
@@ -35,7 +34,7 @@ _Letter: TypeAlias = tuple[dict[str, str], list[Turn]]
 """Headers, and the text."""
 
 
-def _read(
+def read_letter(
     source: str,
     stream: BinaryIO,
     options: ReadOptions,
@@ -106,6 +105,5 @@ def named_apart(attachments: Iterable[Attachment]) -> Iterator[Attachment]:
         yield one._replace(name=unique)
 
 
-read_eml = partial(_read, parse=_eml)
-read_mht = partial(_read, parse=_page, is_mail=False)
-read_msg = partial(_read, parse=read_outlook)
+read_eml = partial(read_letter, parse=_eml)
+read_mht = partial(read_letter, parse=_page, is_mail=False)

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from html import escape
 from typing import BinaryIO, NamedTuple
 
@@ -59,7 +60,9 @@ _BLOCK_DISPLAYS = ("block", "flex", "grid", "list-item", "table")
 _FLOATS = re.compile(r"(?:^|;)\s*float\s*:\s*[lr]", re.I)
 _LINES_STYLE = re.compile(r"white-space\s*:\s*(?:pre|break-spaces)", re.I)
 # The attributes that decide whether and how an element is shown.
-_SHOWING = ("class", "hidden", "id", "open", "shadowrootmode", "style")
+_SHOWING = frozenset(("class", "hidden", "id", "open", "shadowrootmode", "style"))
+_TELLING = ("input", "optgroup", "option")
+_KEPT = ("style", "title")
 _BLANK = re.compile(r"\n{3,}")
 _WORDLESS = frozenset("checkbox color file hidden image password radio range".split())  # noqa: SIM905
 _QUOTES = re.compile(r"\b(?:gmail_quote|yahoo_quoted|protonmail_quote|tutanota_quote)\b")
@@ -72,6 +75,8 @@ _PREFIX = re.compile(r"<(\w+):html[\s>]")
 _ENTITIES = re.compile(r"\s*(?:<\?xml[^<>]*>\s*)?<!DOCTYPE[^<>\[]*\[(.*?)\]\s*>", re.S | re.I)
 _ENTITY = re.compile(r"<!ENTITY\s+(\w+)\s+[\"']([^\"'<&%]{1,200})[\"']\s*>")
 _DEEPEST = 1_000
+# Longer styles are none that come again.
+_LONGEST_STYLE = 1 << 13
 LONGEST_TITLE = 300
 TITLE = "title"
 """The metadata field of the title of a page or book."""
@@ -116,7 +121,7 @@ def html_sections(
     for start in range(0, len(raw), SAMPLE):
         parser.feed(raw[start : start + SAMPLE])
         # Each end tag is looked for in all elements around it.
-        if paragraphs.depth > _DEEPEST:
+        if len(paragraphs.open) > _DEEPEST + 1:
             raise InputError(f"elements within elements, more than {_DEEPEST:,} deep")
     # The library finds no page where there is no element, nor words.
     with suppress(etree.XMLSyntaxError):
@@ -136,7 +141,7 @@ def encoding_declared(page: bytes) -> str | None:
 
 def _of_html(page: str) -> str:
     """A page without what only XML has: a prefix of all names, and its own entities."""
-    if prefix := _PREFIX.search(page, 0, SAMPLE):
+    if ":html" in page and (prefix := _PREFIX.search(page, 0, SAMPLE)):
         page = re.sub(f"(</?){prefix[1]}:", r"\1", page)
     if own := _ENTITIES.match(page, 0, SAMPLE):
         known = dict(_ENTITY.findall(own[1]))
@@ -166,83 +171,84 @@ class _Element(NamedTuple):
     is_block: bool = False
     is_apart: bool = False
     parts_all: bool = False
+    is_shown: bool = True
 
 
 class _Paragraphs:
-    """Gathers the visible text of a page, and its title; ``depth`` elements have not ended."""
+    """Gathers the visible text of a page, and its title; ``open`` are the elements around it."""
 
     def __init__(self, counts: Counter[str], of_mail: bool) -> None:
         self._found: list[Turn] = []
         self._words: list[str] = []
         self._pictures: list[str] = []
-        self._heading = ""
+        self._fields: dict[str, Scalar] = {}
         self._counts = counts
         self._of_mail = of_mail
-        self._open = [_Element()]
+        self.open = [_Element()]
         self._styles = Styles()
         # Most elements of a page are like others.
         self._known: dict[object, _Element] = {}
+        self._showing = _SHOWING if of_mail else _SHOWING - {"class", "id"}
         self._kept: list[str] | None = None
         self._ended = ""
         self.title = ""
 
-    @property
-    def depth(self) -> int:
-        """Elements around the next text."""
-        return len(self._open) - 1
-
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """An element begins."""
-        said = tuple(map(attributes.get, _SHOWING))
-        element = self._known.get((self._open[-1], tag, said))
+        outer, said = self.open[-1], None
+        if not self._showing.isdisjoint(attributes):
+            said = tuple(map(attributes.get, self._showing))
+        element = self._known.get((outer, tag, said))
         if element is None:
-            element = _within(self._open[-1], tag, attributes, self._of_mail, self._styles)
-            self._known[self._open[-1], tag, said] = element
+            element = self._known[outer, tag, said] = self._within(outer, tag, attributes)
         if element.is_block:
             self._end_paragraph()
         elif element.is_apart or (tag == self._ended and tag in _ENTRIES):
             self._words.append(" ")
-        elif tag == "br" and not any(element[:4]):
+        elif tag == "br" and element.is_shown:
             self._words.append("\n")
-        if tag == "iframe" and "srcdoc" in attributes and not any(self._open[-1][:4]):
+        if tag == "iframe" and "srcdoc" in attributes and outer.is_shown:
             self._end_paragraph()
             page = attributes["srcdoc"]
             self._found += html_sections(page, counts=self._counts, of_mail=self._of_mail)
         self._ended = ""
-        self._kept = [] if tag in ("style", TITLE) else None
-        self._open.append(element)
-        if tag == "img" and not any(element[:4]):
+        self._kept = [] if tag in _KEPT else None
+        self.open.append(element)
+        if tag == "img" and element.is_shown:
             self._pictures.append(attributes.get("alt", ""))
-        elif shown := _shown(tag, attributes):
+        elif tag in _TELLING and (shown := _shown(tag, attributes)):
             self.data(shown)
 
     def end(self, tag: str) -> None:
         """An element ends."""
-        element = self._open[-1]
+        element = self.open[-1]
         if element.is_block:
             text = self._end_paragraph()
-            self._heading = " ".join(text.split()) if text and tag in _HEADINGS else self._heading
+            if text and tag in _HEADINGS:
+                self._fields = {"heading": _in_line(text)}
         elif element.is_apart:
             self._words.append(" ")
-        kept, self._kept = "".join(self._kept or ()), None
-        if kept and tag == "style":
-            self._styles.add(kept)
-            self._known.clear()
         self._ended = tag
-        if self.depth:
-            self._open.pop()
+        if len(self.open) > 1:
+            self.open.pop()
+        if self._kept is None:
+            return
+        kept, self._kept = "".join(self._kept), None
+        if tag == "style" and self._styles.add(kept):
+            self._showing = _SHOWING
+            self._known.clear()
         # Pictures have titles, too, but not in the head of the page.
-        if tag == TITLE and self._open[-1].is_unseen:
-            self.title = self.title or " ".join(kept.split())
+        elif tag == TITLE and self.open[-1].is_unseen:
+            self.title = self.title or _in_line(kept)
 
     def data(self, text: str) -> None:
         """Text, in parts of any length."""
         self._ended = ""
-        element = self._open[-1]
+        element = self.open[-1]
         if self._kept is not None:
             self._kept.append(text)
-        elif not any(element[:4]):
-            kept = text.replace("\r\n", "\n").replace("\r", "\n")
+        elif element.is_shown:
+            kept = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
             self._words.append(kept if element.keeps_lines else kept.replace("\n", " "))
         elif not element.is_unseen and (words := text.split()):
             self._counts[HIDDEN] += len(words)
@@ -252,60 +258,75 @@ class _Paragraphs:
         self._end_paragraph()
         return self._found
 
+    def _within(self, outer: _Element, tag: str, attributes: Mapping[str, str]) -> _Element:
+        style, display = attributes.get("style", ""), self._styles.display(tag, attributes)
+        is_unseen = tag in _UNSEEN and "shadowrootmode" not in attributes
+        is_hidden = "hidden" in attributes or (tag == "dialog" and "open" not in attributes)
+        is_quote = tag == "blockquote" and "border:none" not in style.replace(" ", "")
+        is_quote |= bool(_QUOTES.search(attributes.get("class", "")))
+        made = _within if len(style) < _LONGEST_STYLE else _within.__wrapped__
+        return made(outer, tag, style, display, is_unseen, is_hidden, is_quote and self._of_mail)
+
     def _end_paragraph(self) -> str:
-        element = self._open[-1]
-        lines = "".join(self._words).split("\n")
-        tidy = (line.rstrip() if element.keeps_lines else " ".join(line.split()) for line in lines)
-        # Pictures by themselves say what they show.
-        text = _BLANK.sub("\n\n", "\n".join(tidy)).strip("\n")
-        text = text or " ".join(" ".join(self._pictures).split())
+        if not self._words and not self._pictures:
+            return ""
+        element, text = self.open[-1], "".join(self._words)
         self._words.clear()
+        tidy = str.rstrip if element.keeps_lines else _in_line
+        if "\n" in text:
+            lines = map(tidy, text.split("\n"))
+            text = _BLANK.sub("\n\n", "\n".join(lines)).strip("\n")
+        else:
+            text = tidy(text)
+        # Pictures by themselves say what they show.
+        if self._pictures and not text:
+            text = _in_line(" ".join(self._pictures))
         self._pictures.clear()
         if text:
-            fields = {"heading": self._heading} if self._heading else {}
-            quoted = {"part": QUOTED} if element.is_quoted else {}
-            self._found.append(Turn(text, fields=fields | quoted))
+            fields = self._fields | {"part": QUOTED} if element.is_quoted else self._fields
+            self._found.append(Turn(text, fields=fields))
         return text
 
 
+def _in_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+@lru_cache(1_000)
 def _within(
-    outer: _Element, tag: str, attributes: Mapping[str, str], of_mail: bool, styles: Styles
+    outer: _Element, tag: str, style: str, display: str, unseen: bool, hidden: bool, quoted: bool
 ) -> _Element:
     """What an element is within another one, whose style it has unless its own says otherwise."""
-    style = attributes.get("style", "")
-    display = _display(style) or styles.display(tag, attributes)
-    hidden = "hidden" in attributes or (tag == "dialog" and "open" not in attributes)
+    display = _display(style) or display
     hidden |= bool(_HIDDEN.search(style) or (_CLIPPED.search(style) and _FLAT.search(style)))
     hidden |= display == "none"
     invisible, tiny = _VISIBILITY.search(style), _FONT_SIZE.search(style)
-    quote = tag == "blockquote" and "border:none" not in style.replace(" ", "")
-    quote |= bool(_QUOTES.search(attributes.get("class", "")))
     # Scripts show a page that is hidden as a whole.
     is_page = tag in ("html", "body")
     apart = tag in _APART or outer.parts_all or bool(_FLOATS.search(style))
-    return _Element(
-        is_unseen=outer.is_unseen or (tag in _UNSEEN and "shadowrootmode" not in attributes),
+    inner = _Element(
+        is_unseen=outer.is_unseen or unseen,
         is_hidden=outer.is_hidden or (hidden and not is_page),
         is_invisible=(
             outer.is_invisible if invisible is None or is_page else bool(invisible["none"])
         ),
         is_tiny=outer.is_tiny if tiny is None else bool(tiny["none"]),
         keeps_lines=(outer.keeps_lines or tag in _PREFORMATTED or bool(_LINES_STYLE.search(style))),
-        is_quoted=outer.is_quoted or (of_mail and quote),
+        is_quoted=outer.is_quoted or quoted,
         is_block=tag in _BLOCKS or display.startswith(_BLOCK_DISPLAYS),
         is_apart=apart or display.startswith("inline-"),
         parts_all=display.endswith(("flex", "grid")),
     )
+    return inner._replace(is_shown=not any(inner[:4]))
 
 
 def _shown(tag: str, attributes: Mapping[str, str]) -> str:
     """The words that an element shows itself: what a field or a button has, or a group's name."""
-    if tag in ("optgroup", "option"):
+    if tag != "input":
         label = attributes.get("label", "")
         return f"{label} " if label else ""
-    if tag == "input" and attributes.get("type", "text").lower() not in _WORDLESS:
-        return attributes.get("value") or attributes.get("placeholder", "")
-    return ""
+    has_words = attributes.get("type", "text").lower() not in _WORDLESS
+    return attributes.get("value") or attributes.get("placeholder", "") if has_words else ""
 
 
 def _display(style: str) -> str:
@@ -336,21 +357,14 @@ class Styles:
 
     _rules: defaultdict[str, list[_Rule]] = field(default_factory=lambda: defaultdict(list))
 
-    def add(self, sheet: str) -> None:
-        """Add a style sheet."""
+    def add(self, sheet: str) -> bool:
+        """Add a style sheet, and tell whether any displays elements."""
         place = sum(map(len, self._rules.values()))
-        for selectors, style in _blocks(_COMMENT.sub(" ", sheet)):
-            display = _display(style)
-            for selector in selectors.split(",") if display else ():
-                names = frozenset(_NAME.findall(selector))
-                if not names or not _SELECTOR.fullmatch(selector.strip()) or place >= _MOST_RULES:
-                    continue
-                ids = sum(name.startswith("#") for name in names)
-                classes = sum(name.startswith(".") for name in names)
-                weight = ids, classes, len(names) - ids - classes
-                rule = _Rule(weight, place, display, names)
-                self._rules[max(names, key=_rarity)].append(rule)
-                place += 1
+        found = _rules(sheet) if len(sheet) < _LONGEST_STYLE else _rules.__wrapped__(sheet)
+        for rule in found[: _MOST_RULES - place]:
+            self._rules[max(rule.names, key=_rarity)].append(rule._replace(place=place))
+            place += 1
+        return place > 0
 
     def display(self, tag: str, attributes: Mapping[str, str]) -> str:
         """What the rule that says most about an element sets; empty without one."""
@@ -362,6 +376,22 @@ class Styles:
             rule for name in names for rule in self._rules.get(name, ()) if rule.names <= names
         ]
         return max(rules).display if rules else ""
+
+
+@lru_cache(100)
+def _rules(sheet: str) -> list[_Rule]:
+    """The rules of a style sheet on how elements are displayed; many pages have the same."""
+    found = []
+    for selectors, style in _blocks(_COMMENT.sub(" ", sheet)):
+        display = _display(style)
+        for selector in selectors.split(",") if display else ():
+            names = frozenset(_NAME.findall(selector))
+            if names and _SELECTOR.fullmatch(selector.strip()):
+                ids = sum(name.startswith("#") for name in names)
+                classes = sum(name.startswith(".") for name in names)
+                weight = ids, classes, len(names) - ids - classes
+                found.append(_Rule(weight, 0, display, names))
+    return found
 
 
 def _rarity(name: str) -> tuple[bool, bool]:

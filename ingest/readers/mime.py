@@ -170,15 +170,15 @@ class Tree:
         Words that are only in a version that is left out are counted.
         """
         best: list[Turn] = []
-        for turns in versions:
-            best = turns if _words(turns) - _words(best) else best
-        kept, known = list(best), _words(best)
-        for turns in versions:
-            own = _words(turns)
+        words, known = list(map(_words, versions)), frozenset[str]()
+        for turns, own in zip(versions, words, strict=True):
+            best, known = (turns, own) if own - known else (best, known)
+        kept = list(best)
+        for turns, own in zip(versions, words, strict=True):
             if 2 * len(own - known) > len(own):
                 kept += turns
                 known |= own
-        self._count(_LEFT_OUT, len(set().union(*map(_words, versions)) - known))
+        self._count(_LEFT_OUT, len(frozenset().union(*words) - known))
         return kept
 
     def _turns(self, part: Part, is_body: bool = False) -> list[Turn]:
@@ -308,10 +308,10 @@ def _check_depth(message: Part) -> None:
         around += [(one, depth + 1) for one in part.parts or ()]
 
 
-def _words(turns: Iterable[Turn]) -> set[str]:
+def _words(turns: Iterable[Turn]) -> frozenset[str]:
     """The words of a text, those of addresses aside, which one version has and another hides."""
     text = _ADDRESS.sub(" ", "\n".join(turn.text for turn in turns))
-    return set(_TOKEN.findall(unicodedata.normalize("NFKC", text).casefold()))
+    return frozenset(_TOKEN.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 
 def _message(part: Part) -> bytes:
@@ -334,9 +334,11 @@ def _plain(raw: bytes, part: Part) -> bytes:
         return quopri.decodestring(raw)
     if encoding == "base64":
         lines = raw.split(b"\n")
-        # What a program has put before or after it, such as a list's address.
-        others = b"\n".join(line for line in lines if not _BASE64.fullmatch(line.strip()))
-        encoded = b"".join(line.strip() for line in lines if _BASE64.fullmatch(line.strip()))
+        encoded, others = b"".join(map(bytes.strip, lines)), b""
+        if not _BASE64.fullmatch(encoded):
+            # What a program has put before or after it, such as a list's address.
+            others = b"\n".join(line for line in lines if not _BASE64.fullmatch(line.strip()))
+            encoded = b"".join(line.strip() for line in lines if _BASE64.fullmatch(line.strip()))
         runs = map(_unpadded, re.split(rb"=+", encoded))
         is_encoded = encoded and len(encoded) % 4 == 0
         return (

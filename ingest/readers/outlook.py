@@ -17,10 +17,12 @@ from email.mime.multipart import MIMEMultipart
 from email.mime.text import MIMEText
 from email.parser import HeaderParser
 from email.utils import format_datetime
+from functools import partial
 from typing import Any, BinaryIO
 
 from slice_os.errors import ENCRYPTED, InputError
 from slice_os.ingest.readers.decoding import UTF8, codec_of, decoded
+from slice_os.ingest.readers.letters import read_letter
 from slice_os.ingest.readers.markup import encoding_declared, html_sections
 from slice_os.ingest.readers.mime import Attachment, Tree
 from slice_os.ingest.readers.package import count
@@ -40,7 +42,7 @@ _STORAGE, _STREAM = 1, 2
 _MESSAGE, _FIXED = "__substg1.0_3701000D", "__properties_version1.0"
 
 
-def read_outlook(
+def _message(
     content: BinaryIO, tree: Tree, options: ReadOptions
 ) -> tuple[dict[str, str], list[Turn]]:
     """The headers and the text of a message; what is attached is added to the tree.
@@ -200,3 +202,6 @@ def _unpacked(packed: bytes) -> bytes:
                 out.append(one)
                 to = (to + 1) % 4096
     return bytes(out)
+
+
+read_msg = partial(read_letter, parse=_message)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
 
@@ -31,6 +30,7 @@ _INTRODUCTION = re.compile(
     rf"\W{{0,3}}(?:(?P<before>[^\n]{{0,300}}?)\s{_WROTE}\b(?P<after>[^\n]{{0,300}}?))\s?[:：]\s*",
     re.I,
 )
+_COLONS = (":", "：")
 _BEGINS = re.compile(r"\W{0,3}(?:on|am|le|el|il|em|op|den|dne|w dniu|\d)\b", re.I)
 _TIME = re.compile(
     r".*(?:\d{1,2}[:.h]\d{2}(?:[:.]\d{2})?(?:\s?[ap]\.?m\b\.?)?|\b\d{4})"
@@ -94,12 +94,12 @@ def marked(turns: Sequence[Turn]) -> Iterator[Turn]:
             own = {name: value for name, value in turn.fields.items() if name != "part"}
             quoted = {} if author is None else {"part": QUOTED, "from": author}
             text = "\n".join(lines[number] for number in numbers)
-            yield replace(turn, text=text, fields=own | quoted)
+            yield turn._replace(text=text, fields=own | quoted)
         start = end
 
 
 def _line(line: str, is_within: bool) -> _Line:
-    mark = _MARK.match(line)
+    mark = _MARK.match(line) if ">" in line else None
     body = line[mark.end() :] if mark else line
     return _Line(body.strip(), mark[0].count(">") if mark else 0, is_within)
 
@@ -143,7 +143,7 @@ def _introduction(lines: Sequence[_Line], number: int) -> tuple[str, int, bool] 
         if not line.body or line.depth != first.depth or len(line.body) > _LONGEST_LINE:
             return None
         joined = f"{joined} {line.body}".strip()
-        found = _INTRODUCTION.fullmatch(joined)
+        found = _INTRODUCTION.fullmatch(joined) if joined.endswith(_COLONS) else None
         if found is None and _BEGINS.match(first.body):
             continue
         if found is None:
@@ -169,7 +169,8 @@ def _author(before: str, after: str) -> str:
 
 def _sender(lines: Sequence[_Line], number: int) -> str | None:
     """The sender of the message whose header begins in this line, as Outlook writes it."""
-    first = _FIELD.match(lines[number].body)
+    body = lines[number].body
+    first = _FIELD.match(body) if any(colon in body for colon in _COLONS) else None
     if first is None or not first["from"]:
         return None
     kinds = {"from"}
@@ -181,5 +182,6 @@ def _sender(lines: Sequence[_Line], number: int) -> str | None:
 
 
 def _is_ruled(line: str) -> bool:
-    found = _RULED.fullmatch(line[:_LONGEST_LINE])
+    line = line[:_LONGEST_LINE].rstrip()
+    found = _RULED.fullmatch(line) if line.endswith((":", "-", "_", "=", "*")) else None
     return found is not None and (found["title"] is None or bool(_MESSAGE.search(found["title"])))

@@ -9,7 +9,8 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
-from typing import IO, Any, BinaryIO, TypeAlias
+from types import MappingProxyType
+from typing import IO, Any, BinaryIO, NamedTuple, TypeAlias
 
 from slice_os.errors import ENCRYPTED, InputError, MissingExtraError, imported
 from slice_os.ingest.readers.dates import check_date_format
@@ -202,11 +203,14 @@ def read_whole(stream: IO[bytes]) -> bytes:
     return raw
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+_NO_FIELDS: Metadata = MappingProxyType({})
+
+
+class Turn(NamedTuple):
     """Words of one speaker without a break, or a page or section.
 
-    Times are in seconds; ``date`` is that of its start, if that was given as one.
+    Times are in seconds; ``date`` is that of its start, if that was given as one. Many turns may
+    share their fields.
     """
 
     text: str
@@ -214,7 +218,7 @@ class Turn:
     start_time: float | None = None
     end_time: float | None = None
     date: str | None = None
-    fields: Metadata = field(default_factory=dict)
+    fields: Metadata = _NO_FIELDS
 
 
 def join_turns(turns: Iterable[Turn], between: str = "\n") -> tuple[str, tuple[Segment, ...]]:
@@ -225,13 +229,15 @@ def join_turns(turns: Iterable[Turn], between: str = "\n") -> tuple[str, tuple[S
     texts: list[str] = []
     segments: list[Segment] = []
     start = 0
-    for turn in turns:
-        if is_blank(turn.text):
+    given, fields = _NO_FIELDS, _fields(_NO_FIELDS)
+    for text, speaker, begins, ends, _, own in turns:
+        if is_blank(text):
             continue
-        end = start + len(turn.text)
-        times = turn.start_time, turn.end_time
-        segments.append(Segment(start, end, turn.speaker, *times, turn.fields))
-        texts.append(turn.text)
+        if own is not given:
+            given, fields = own, _fields(own)
+        end = start + len(text)
+        segments.append(Segment(start, end, speaker, begins, ends, fields))
+        texts.append(text)
         start = end + 1
     return between.join(texts), tuple(segments)
 
@@ -265,13 +271,10 @@ def extracted(
     try:
         raw = read_whole(stream)
         _check(raw)
-        # Damaged files have lone surrogates.
-        text, segments = join_turns(
-            replace(turn, text=encodable(turn.text), fields=_fields(turn.fields))
-            for turn in sections(io.BytesIO(raw))
-        )
+        text, segments = join_turns(sections(io.BytesIO(raw)))
         if text:
-            yield Document(source, text, metadata or {}, segments, source)
+            # Damaged files have lone surrogates.
+            yield Document(source, encodable(text), metadata or {}, segments, source)
         elif empty():
             why = f"{NO_TEXT}; if it is a scan, recognise its text first"
             yield bad_record(source, None, why, "")
@@ -305,6 +308,12 @@ def with_note(
             yield one
     if counts and not told:
         yield ReadNote(source, None, words(counts), "", dict(counts))
+
+
+def notes_of(source: str, told: Mapping[str, int]) -> Iterator[ReadNote]:
+    """A note of what was counted while a source was read, if there is something to tell."""
+    if counts := {what: count for what, count in told.items() if count}:
+        yield ReadNote(source, None, counted(counts), "", counts)
 
 
 def encodable(text: str) -> str:

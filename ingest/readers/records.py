@@ -24,7 +24,6 @@ from slice_os.ingest.readers.fields import (
     dates_in,
     id_of,
     metadata_of,
-    notes_of,
     text_of,
 )
 from slice_os.ingest.readers.reader import (
@@ -34,6 +33,7 @@ from slice_os.ingest.readers.reader import (
     ReadNote,
     ReadOptions,
     bad_record,
+    notes_of,
 )
 from slice_os.ingest.readers.services import field_of_turns
 from slice_os.text.documents import Document, Scalar

@@ -12,7 +12,6 @@ from slice_os.ingest.readers.decoding import note, read_text_file
 from slice_os.ingest.readers.reader import BadRecord, DocumentStream, ReadOptions, Turn
 from slice_os.ingest.readers.turns import clock_seconds
 from slice_os.text.documents import Document, Segment
-from slice_os.text.languages import FUNCTION_WORDS
 
 _LABEL = re.compile(
     r"[^\S\n]{0,8}(?:[\[(]?(?P<time>\d{1,3}(?::\d{2}){1,2}(?:[.,]\d{1,3})?)[\])]?[^\S\n]{0,4}"
@@ -138,9 +137,9 @@ def name_speakers(turns: Sequence[Turn]) -> Iterator[Turn]:
     behind anything else has no speaker, since nobody knows who says it. A name without words of its
     own is left in the text.
     """
-    labels = _speakers([_label(turn.text) for turn in turns])
-    few = sum(map(bool, labels)) < _LEAST_NAMED * len(turns)
-    if few or any(turn.speaker for turn in turns):
+    is_named = any(turn.speaker for turn in turns)
+    labels = [] if is_named else _speakers([_label(turn.text) for turn in turns])
+    if is_named or sum(map(bool, labels)) < _LEAST_NAMED * len(turns):
         yield from turns
         return
     speaker = None
@@ -148,8 +147,8 @@ def name_speakers(turns: Sequence[Turn]) -> Iterator[Turn]:
         if found is not None:
             speaker = found.speaker
             if after is None or turn.text[found.words :].strip():
-                turn = replace(turn, text=turn.text[: found.name] + turn.text[found.words :])
-        yield replace(turn, speaker=speaker)
+                turn = turn._replace(text=turn.text[: found.name] + turn.text[found.words :])
+        yield turn._replace(speaker=speaker)
 
 
 def meeting_turns(paragraphs: Sequence[Turn]) -> Iterator[Turn]:
@@ -173,7 +172,7 @@ def meeting_turns(paragraphs: Sequence[Turn]) -> Iterator[Turn]:
         elif current is None:
             yield paragraph
         else:
-            current = replace(current, text=f"{current.text}\n{paragraph.text}".strip())
+            current = current._replace(text=f"{current.text}\n{paragraph.text}".strip())
     if current is not None:
         yield current
 
@@ -188,7 +187,7 @@ def _meeting_turn(paragraph: Turn) -> Turn | None:
 
 
 def _label(line: str, pattern: re.Pattern[str] = _LABEL) -> _Label | None:
-    found = pattern.match(line)
+    found = pattern.match(line) if ":" in line else None
     if found is None:
         return None
     time = clock_seconds(found["time"] or "")
@@ -207,8 +206,8 @@ def _speakers(labels: Sequence[_Label | None]) -> list[_Label | None]:
     least = 2 if few and counts.total() == 3 else 0
     names = {
         name
-        for label in found
-        if _is_name(label.speaker or "", max(least, counts[name := _folded(label)]))
+        for speaker in {label.speaker or "" for label in found}
+        if _is_name(speaker, max(least, counts[name := speaker.casefold()]))
     }
     named = sum(counts[name] for name in names)
     come_again = few or 2 * len(names) <= named or sum(counts[name] > 1 for name in names) > 1
@@ -231,6 +230,8 @@ def _is_name(label: str, count: int) -> bool:
         return True
     if _is_shaped(label):
         return count > 1 or _INITIAL.search(label) is not None
+    from slice_os.text.languages import FUNCTION_WORDS
+
     words = label.lower().split()
     least = 2 if len(words) == 1 else _OFTEN
     return least <= count and len(words) < _MOST_WORDS and not FUNCTION_WORDS.intersection(words)

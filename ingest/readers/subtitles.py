@@ -8,7 +8,6 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import BinaryIO, NamedTuple
@@ -17,7 +16,6 @@ import orjson
 
 from slice_os.errors import InputError
 from slice_os.ingest.readers.decoding import note, read_text_file
-from slice_os.ingest.readers.fields import notes_of
 from slice_os.ingest.readers.reader import (
     BadRecord,
     DocumentStream,
@@ -25,14 +23,14 @@ from slice_os.ingest.readers.reader import (
     Turn,
     bad_record,
     join_turns,
+    notes_of,
 )
 from slice_os.ingest.readers.speakers import name_speakers
-from slice_os.ingest.readers.turns import clock_seconds
+from slice_os.ingest.readers.turns import clocked
 from slice_os.text.documents import Document
 
-_LINE_END = re.compile(r"\r\n|\r|\n")
-_TIME = r"(?:\d{1,6}:)?\d{1,2}:\d{1,2}(?:[.,]\d{1,3})?"
-_TIMING = re.compile(rf"\s*({_TIME})\s*-->\s*({_TIME})(?=\s|$)", re.ASCII)
+_TIME = r"(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?"
+_TIMING = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?=\s|$)", re.ASCII)
 _VOICE = re.compile(r"<v(?:\.[^\s<>]*)?\s([^<>]*)>")
 # Only the tags that the two formats define, so that "a < b" is kept.
 _TAG = re.compile(
@@ -40,6 +38,7 @@ _TAG = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]\w{1,30});", re.ASCII)
+_SIGN = re.compile(r"[<&{\\]")
 _WORD_TIME = re.compile(r"<\d+:[\d:.]+>", re.ASCII)
 _IGNORED = re.compile(r"(?:NOTE|STYLE|REGION)(?=\s|$)")
 _READING = re.compile(r"<(/?)rt(?:[.\s][^<>]*)?>", re.I)
@@ -106,8 +105,9 @@ def _blocks(text: str) -> Iterator[_Block]:
     """Runs of lines that are not empty; a space alone does not end a cue."""
     block: list[str] = []
     begin = 0
-    for number, line in enumerate([*_LINE_END.split(text), ""], 1):
-        if line.strip() or (line and block):
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    for number, line in enumerate([*lines, ""], 1):
+        if line and (block or line.strip()):
             begin = begin if block else number
             block.append(line)
         elif block:
@@ -120,17 +120,16 @@ def _joined(blocks: Iterable[_Block]) -> Iterator[_Block]:
     waiting: _Block | None = None
     for block in blocks:
         if waiting is not None:
-            is_timed = any(map(_TIMING.match, block.lines))
-            alone = not _TIMING.match(waiting.lines[-1])
-            if _TIMING.match(block.lines[0]) if alone else not is_timed:
+            is_timed = any(map(_timing, block.lines))
+            alone = not _timing(waiting.lines[-1])
+            if _timing(block.lines[0]) if alone else not is_timed:
                 lines = (*waiting.lines, *block.lines)
                 block = block._replace(line=waiting.line, lines=lines)
             else:
                 yield waiting
         waiting = block
-        if not _TIMING.match(block.lines[-1]) and not (
-            len(block.lines) == 1 and _number(block.lines[0])
-        ):
+        is_number = len(block.lines) == 1 and _number(block.lines[0])
+        if not is_number and not _timing(block.lines[-1]):
             yield block
             waiting = None
     if waiting is not None:
@@ -139,7 +138,7 @@ def _joined(blocks: Iterable[_Block]) -> Iterator[_Block]:
 
 def _behind(block: _Block) -> list[_Block]:
     """The cue that follows without an empty line on what is no cue."""
-    timed = [at for at, line in enumerate(block.lines) if _TIMING.match(line)]
+    timed = [at for at, line in enumerate(block.lines) if _timing(line)]
     first = timed[0] - (_number(block.lines[timed[0] - 1]) > 0) if timed else len(block.lines)
     return [_Block(block.line + first, block.lines[first:])] if timed else []
 
@@ -148,50 +147,56 @@ def _parted(blocks: Iterable[_Block]) -> Iterator[_Block]:
     """Cues that stick together, each by itself; a number before the time belongs to the cue."""
     number = 0
     for block in blocks:
-        timed = [at for at, line in enumerate(block.lines) if _TIMING.match(line)]
-        starts = [0] if timed[:1] in ([0], [1]) else []
-        number = _number(block.lines[0]) or number if starts and timed[0] else number
-        for at in timed[len(starts) :] if starts else ():
+        timed = [at for at, line in enumerate(block.lines) if _timing(line)]
+        if timed[:1] == [1]:
+            number = _number(block.lines[0]) or number
+        if len(timed) < 2 or timed[0] > 1:
+            yield block
+            continue
+        starts = [0]
+        for at in timed[1:]:
             # The cue's own number only if it counts on, so that a number that is said stays.
             is_next = _number(block.lines[at - 1]) == number + 1
             starts.append(at - is_next)
             number += is_next
-        if not starts:
-            yield block
-            continue
         for first, last in zip(starts, [*starts[1:], None], strict=True):
             yield _Block(block.line + first, block.lines[first:last])
 
 
+def _timing(line: str) -> re.Match[str] | None:
+    return _TIMING.match(line) if "-->" in line else None
+
+
 def _number(line: str) -> int:
-    return int(line) if line.strip().isdecimal() and len(line) < 10 else 0
+    return int(line) if len(line) < 10 and line.strip().isdecimal() else 0
 
 
-def _cue(block: _Block) -> Iterator[Turn]:
+def _cue(block: _Block) -> list[Turn]:
     """The turns of a cue: one, or one per voice."""
     timing_at = 0 if "-->" in block.lines[0] else 1
-    timing = _TIMING.match(block.lines[timing_at]) if len(block.lines) > timing_at else None
+    timing = _timing(block.lines[timing_at]) if len(block.lines) > timing_at else None
     if timing is None:
         raise InputError(
             "malformed cue: no line with START --> END, such as 00:01.000 --> 00:02.500"
         )
-    start, end = clock_seconds(timing[1]), clock_seconds(timing[2])
-    if start is not None and end is not None and end < start:
+    parts = timing.groups()
+    start, end = clocked(*parts[:4]), clocked(*parts[4:])
+    if end < start:
         raise InputError("malformed cue: it ends before it starts")
     payload = "\n".join(block.lines[timing_at + 1 :])
-    if spoken := _of_teams(payload):
-        yield replace(spoken, start_time=start, end_time=end)
-        return
+    if payload.startswith("{") and (spoken := _of_teams(payload)):
+        return [spoken._replace(start_time=start, end_time=end)]
+    if "<v" not in payload:
+        return [Turn(_plain(payload), None, start, end)]
     before, *voices = _VOICE.split(payload)
-    yield Turn(_plain(before), None, start, end)
-    for speaker, said in zip(voices[::2], voices[1::2], strict=True):
-        yield Turn(_plain(said), _plain(speaker) or None, start, end)
+    said = zip(["", *voices[::2]], [before, *voices[1::2]], strict=True)
+    return [Turn(_plain(text), _plain(speaker) or None, start, end) for speaker, text in said]
 
 
 def _of_teams(payload: str) -> Turn | None:
     """A cue that is an object of JSON, as Teams writes it for programs."""
     try:
-        value = orjson.loads(payload) if payload.startswith("{") else {}
+        value = orjson.loads(payload)
         speaker, text = value.get("speakerName"), value.get("spokenText")
     except ValueError:
         return None
@@ -200,6 +205,8 @@ def _of_teams(payload: str) -> Turn | None:
 
 
 def _plain(payload: str) -> str:
+    if not _SIGN.search(payload):
+        return payload.strip()
     text = _READING.sub(lambda tag: ")" if tag[1] else "(", _BREAK.sub("\n", payload))
     return _ENTITY.sub(lambda entity: html.unescape(entity[0]), _TAG.sub("", text)).strip()
 
@@ -224,8 +231,8 @@ def captions_roll(cues: Sequence[Turn], least: int) -> bool:
     if any(cue.speaker for cue in cues):
         return False
     rolled = able = 0
-    for one, other in pairwise(cues):
-        before, lines = _lines(one), _lines(other)
+    shown = list(map(_lines, cues))
+    for (one, before), (other, lines) in pairwise(zip(cues, shown, strict=True)):
         if not (before and lines and _follows(one.end_time or 0.0, other)):
             continue
         known = _repeated(before, lines)
@@ -253,11 +260,11 @@ def said_once(cues: Sequence[Turn]) -> tuple[list[Turn], int]:
         for line, text in zip(kept, lines, strict=False):
             again += line.text == text
             if line.text != text:
-                turns[line.turn] = replace(turns[line.turn], text=text, end_time=cue.end_time)
+                turns[line.turn] = turns[line.turn]._replace(text=text, end_time=cue.end_time)
         shown = [_Line(text, line.turn) for line, text in zip(kept, lines, strict=False)]
         for text in lines[known:]:
             shown.append(_Line(text, len(turns)))
-            turns.append(replace(cue, text=text))
+            turns.append(cue._replace(text=text))
         last = cue.end_time or 0.0
     return turns, again
 
@@ -267,17 +274,15 @@ def _follows(end: float, cue: Turn) -> bool:
 
 
 def _lines(cue: Turn) -> list[str]:
-    return [line.strip() for line in cue.text.split("\n") if line.strip()]
+    return [shown for line in cue.text.split("\n") if (shown := line.strip())]
 
 
 def _repeated(shown: Sequence[str], lines: Sequence[str]) -> int:
     """The number of last shown lines that begin the next cue; the last may have grown."""
+    last = shown[-1] if shown else ""
     for count in range(min(len(shown), len(lines)), 0, -1):
-        before, last = [*shown[len(shown) - count : -1]], shown[-1]
-        if before == [*lines[: count - 1]] and _grown(last, lines[count - 1]):
+        line = lines[count - 1]
+        has_grown = line.startswith(last) and not line[len(last) : len(last) + 1].isalnum()
+        if has_grown and shown[len(shown) - count : -1] == lines[: count - 1]:
             return count
     return 0
-
-
-def _grown(line: str, other: str) -> bool:
-    return other.startswith(line) and not other[len(line) : len(line) + 1].isalnum()

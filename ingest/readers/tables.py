@@ -11,8 +11,14 @@ from typing import BinaryIO, NamedTuple, TextIO
 
 from slice_os.errors import InputError
 from slice_os.ingest.readers.decoding import LONGEST_LINE, check_line, note, open_text, read_line
-from slice_os.ingest.readers.fields import NAME_TEXT, Record, listing, notes_of
-from slice_os.ingest.readers.reader import DocumentStream, ReadOptions, bad_record, is_blank
+from slice_os.ingest.readers.fields import NAME_TEXT, Record, listing
+from slice_os.ingest.readers.reader import (
+    DocumentStream,
+    ReadOptions,
+    bad_record,
+    is_blank,
+    notes_of,
+)
 from slice_os.ingest.readers.records import documents_of
 
 NAMELESS = "cells of columns without a name left out"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from slice_os.errors import InputError, kind_of
@@ -87,7 +86,7 @@ def from_beginning(turns: Sequence[Turn]) -> tuple[list[Turn], str | None]:
         return None if time is None else round(time - begins, 3)
 
     return [
-        replace(turn, start_time=shifted(turn.start_time), end_time=shifted(turn.end_time))
+        turn._replace(start_time=shifted(turn.start_time), end_time=shifted(turn.end_time))
         for turn in turns
     ], first.date
 
@@ -104,9 +103,13 @@ def clock_seconds(text: str) -> float | None:
     found = _CLOCK.fullmatch(text.strip()[:40])
     if found is None:
         return None
-    hours, minutes, seconds, fraction = found.groups()
+    return clocked(*found.groups())
+
+
+def clocked(hours: str | None, minutes: str, seconds: str, fraction: str | None) -> float:
+    """The seconds of a clock time in its parts."""
     whole = int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds)
-    return whole + float(f"0.{fraction or 0}")
+    return whole + (int(fraction) / 10 ** len(fraction) if fraction else 0.0)
 
 
 def moment(value: Any, where: str, date_format: str | None = None) -> Moment:

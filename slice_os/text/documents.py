@@ -109,10 +109,14 @@ class Document:
         for name, value in self.metadata.items():
             _check_field(name, value, where)
         position = 0
+        checked: Metadata = {}
         for segment in self.segments:
-            check_text(segment.speaker or "", f"speaker in {where}")
-            for name, value in segment.fields.items():
-                _check_field(name, value, where)
+            if segment.speaker:
+                check_text(segment.speaker, f"speaker in {where}")
+            if segment.fields is not checked:  # which neighbours may share
+                checked = segment.fields
+                for name, value in checked.items():
+                    _check_field(name, value, where)
             if not position <= segment.start <= segment.end <= len(self.text):
                 raise InputError(
                     f"{where}: segment {segment.start}..{segment.end} overlaps the one before it, "
