@@ -126,6 +126,28 @@ def test_a_boundary_may_be_odd(boundary: str, delimiter: str) -> None:
     assert body(rest) == "one\ntwo"
 
 
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("times", [1, 2])
+def test_parts_within_parts_may_have_the_same_boundary(line_end: str, times: int) -> None:
+    inside = parts("alternative", f"{PLAIN}one two", f"{HTML}<p>one two</p>")
+    rest = parts("mixed", *([inside] * times), f"{PLAIN}three") + "behind\n"
+    (document,) = read((HEAD.decode() + rest).replace("\n", line_end))
+    assert isinstance(document, Document)
+    assert document.text.split() == ["Plan", *(["one", "two"] * times), "three", "behind"]
+
+
+def test_fields_of_the_header_may_come_again() -> None:
+    head = "Subject: One\nTo: a@b.c\nSubject: Two\nSubject: One\nTo: d@e.f\nDate: no\n"
+    (document,) = read(f"{head}Date: Mon, 02 Mar 2026 09:14:05 +0000\n\nwords")
+    assert isinstance(document, Document)
+    assert document.text == "One\nTwo\nwords"
+    assert document.metadata == {
+        "subject": "One Two",
+        "to": "a@b.c, d@e.f",
+        "date": "2026-03-02T09:14:05+00:00",
+    }
+
+
 def test_parts_without_any_boundary_are_plain_text() -> None:
     assert body("Content-Type: multipart/mixed\n\nPlease cancel.") == "Please cancel."
 
@@ -225,6 +247,8 @@ def test_reports_and_calendars_are_text() -> None:
     assert body(calendar) == said
     attached = calendar.replace("\n\n", "\nContent-Disposition: attachment; filename=i.ics\n\n", 1)
     assert texts(mail(parts("mixed", f"{PLAIN}Come", attached)))["m/i.ics"] == said
+    sent = attached.replace("text/calendar", "application/octet-stream").replace("i.ics", "I.ICS")
+    assert texts(mail(parts("mixed", f"{PLAIN}Come", sent)))["m/I.ICS"] == said
     report = "Content-Type: message/delivery-status\n\nAction: failed\n\nStatus: mailbox is full"
     assert "mailbox is full" in body(parts("report", f"{PLAIN}Sorry", report))
 

@@ -169,6 +169,15 @@ def test_attached_files_are_documents(pinned: bool) -> None:
     assert texts == [("s", OTHER), ("s/in.txt", SAYING)]
 
 
+def test_files_that_are_only_associated_are_counted() -> None:
+    file = "<</Type/Filespec/AFRelationship/Data/F(in.txt)/EF<</F {} 0 R>>>>"
+    files = [stream(SAYING, "/Type /EmbeddedFile"), stream(SAYING, "/Type/EmbeddedFile")]
+    names = f"/AF[{file.format(7)}]/Names<</EmbeddedFiles<</Names[(in) {file.format(8)}]>>>>"
+    _, counts, packed = read(page(said(OTHER, 72, 700), [], files, names))
+    assert counts == {"associated files left out": 1}
+    assert packed == ["in.txt"]
+
+
 def test_a_cover_without_words_is_no_bad_record() -> None:
     file = "<</Type/Filespec/F(in.txt)/EF<</F 7 0 R>>>>"
     names = f"/Collection<</View/D>>/Names<</EmbeddedFiles<</Names[(in) {file}]>>>>"

@@ -82,12 +82,16 @@ def _page(content: BinaryIO, tree: Tree, _: ReadOptions) -> _Letter:
 
 
 def _headers(message: Part) -> dict[str, str]:
-    """The headers to keep, decoded."""
-    raw = {name.lower(): str(value) for name, value in message.raw_items()}
-    kept = {name: header_text(raw[name]) for name in _HEADERS if name in raw}
-    if "date" in kept:
-        with suppress(ValueError, OverflowError):
-            kept["date"] = parsedate_to_datetime(kept["date"][:_LONGEST_FIELD]).isoformat()
+    """The headers to keep, decoded; of dates, the last."""
+    kept: dict[str, str] = {}
+    for name in _HEADERS:
+        raw = [str(value) for own, value in message.raw_items() if own.lower() == name]
+        values = list(dict.fromkeys(map(header_text, raw)))
+        if name == "date":
+            with suppress(ValueError, OverflowError, IndexError):
+                values = [parsedate_to_datetime(values[-1][:_LONGEST_FIELD]).isoformat()]
+        if values:
+            kept[name] = ("\n" if name == "subject" else ", ").join(values)
     return kept
 
 

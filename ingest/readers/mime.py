@@ -40,6 +40,7 @@ _RICH = ("text/enriched", "text/richtext")
 _COMMAND = re.compile(r"(?<!<)</?[A-Za-z][\w-]{0,59}>(?!>)")
 # A line of text that flows ends in a space, which is none of it (RFC 3676).
 _FLOWS = re.compile(r"^(?!>|-- $)(.*) \n(?=[^>\n])", re.M)
+_BYTES = "application/octet-stream"
 _CALENDARS = ("text/calendar", "application/ics")
 _HEADERS = frozenset(
     "cc content-type date from message-id mime-version received subject to".split()  # noqa: SIM905
@@ -182,7 +183,8 @@ class Tree:
         return kept
 
     def _turns(self, part: Part, is_body: bool = False) -> list[Turn]:
-        kind, main = part.get_content_type(), part.get_content_maintype()
+        kind = _kind(part)
+        main = kind.partition("/")[0]
         is_file = part.get_content_disposition() == "attachment" or (
             bool(part.get_filename()) and not is_body
         )
@@ -207,8 +209,15 @@ class Tree:
 
     def _several(self, part: Part) -> list[Turn]:
         if (parts := part.parts) is None:
-            return self._without_boundary(part)
-        for outside in (part.preamble or "", part.epilogue or ""):
+            split = _split(_content(part), part.get_content_type())
+            return list(self._text(part, "text/plain")) if split is None else self._several(split)
+        epilogue, boundary = part.epilogue or "", part.get_boundary()
+        # Parts in it that have the same boundary end it, too.
+        rest = epilogue.replace(f"--{boundary}--", "").encode("ascii", "surrogateescape")
+        behind = _split(rest, "multipart/mixed")
+        if behind is not None and behind.get_boundary() == boundary:
+            parts, epilogue = [*parts, behind], ""
+        for outside in (part.preamble or "", epilogue):
             words = len(outside.split())
             words = 0 if words < _LONGEST_NOTE and _FAMILIAR.search(outside) else words
             self._count("words outside of all parts left out", words)
@@ -225,18 +234,6 @@ class Tree:
             if turns and not again:
                 kept.append((kind, turns))
         return [turn for _, turns in kept for turn in turns]
-
-    def _without_boundary(self, part: Part) -> list[Turn]:
-        """The parts of one whose boundary is not that of its header; else all as plain text."""
-        raw = _content(part)
-        found = _DELIMITER.search(raw.decode("latin-1"))
-        if found is not None:
-            boundary = found[1].encode("latin-1")
-            head = f"Content-Type: {part.get_content_type()}; boundary=".encode()
-            again = parsed(head + b'"' + boundary + b'"\n\n' + raw)
-            if again.is_multipart():
-                return self._several(again)
-        return list(self._text(part, "text/plain"))
 
     def _text(self, part: Part, kind: str) -> Iterator[Turn]:
         raw = _content(part)
@@ -264,7 +261,7 @@ class Tree:
 
     def _attach_text(self, part: Part) -> None:
         """Attach a text in UTF-8, since only its part says which encoding it has."""
-        kind, raw = part.get_content_type(), _content(part)
+        kind, raw = _kind(part), _content(part)
         if kind in _CALENDARS:
             text = calendar_text(self._decoded(part, raw, kind))
             self._attach(part, text.encode(self._encoding or UTF8, "replace"), "text")
@@ -297,6 +294,23 @@ class Tree:
     def _count(self, kind: str, times: int) -> None:
         if times:
             self.counts[kind] += times
+
+
+def _kind(part: Part) -> str:
+    """The type of a part; a calendar may be sent as any bytes."""
+    kind = part.get_content_type()
+    is_calendar = kind == _BYTES and (part.get_filename() or "").lower().endswith(".ics")
+    return _CALENDARS[0] if is_calendar else kind
+
+
+def _split(raw: bytes, kind: str) -> Part | None:
+    """Parts by the boundary that stands before them, whatever the header says; None without one."""
+    found = _DELIMITER.search(raw.decode("latin-1"))
+    if found is None:
+        return None
+    head = f'Content-Type: {kind}; boundary="{found[1]}"\n\n'.encode("latin-1")
+    again = parsed(head + raw)
+    return again if again.is_multipart() else None
 
 
 def _check_depth(message: Part) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import starmap
@@ -22,6 +23,7 @@ from slice_os.ingest.readers.reader import (
 from slice_os.text.pdf import DOUBTFUL, UNREAD, has_image, is_dynamic_form, open_pdf, page_text
 from slice_os.text.pdf_annotations import attached_files, files_on_page
 
+_EMBEDDED = re.compile(rb"/Type\s*/EmbeddedFile\b")
 _IMAGES = "pages that are images"
 _TOLD = {
     _IMAGES: "are images; recognise their text first",
@@ -38,7 +40,8 @@ def read_pdf(source: str, stream: BinaryIO, options: ReadOptions) -> FileStream:
 
     def pages(content: BinaryIO) -> Iterator[Turn]:
         nonlocal total
-        with open_pdf(content.read()) as document:
+        raw = content.read()
+        with open_pdf(raw) as document:
             if is_dynamic_form(document):
                 counts["forms that only Adobe Reader shows left out"] += 1
             attached.extend(starmap(Attachment, attached_files(document)))
@@ -50,6 +53,9 @@ def read_pdf(source: str, stream: BinaryIO, options: ReadOptions) -> FileStream:
                 yield Turn(text, fields={"page": total})
                 attached.extend(starmap(Attachment, files_on_page(document, page)))
                 page.close()
+        # PDFium knows no files that a catalog or a picture is only associated with.
+        if (others := len(_EMBEDDED.findall(raw)) - len(attached)) > 0:
+            counts["associated files left out"] += others
 
     def words(counts: Mapping[str, int]) -> str:
         if counts == {_IMAGES: total}:
