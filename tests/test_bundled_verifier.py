@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -76,6 +77,7 @@ def test_an_unlikely_hit_has_the_words_against_it(
     (verdict,) = BundledVerifier(encoder).check([Claim(phrase, text, 0, len(text))])
     assert band_of(verdict.probability) == "unlikely"
     assert [one.startswith(reason) for one in verdict.reasons] == [True]
+    assert re.search(rf"\b{re.escape(verdict.reasons[0].partition(': ')[2])}\b", text)
 
 
 def test_similarity_alone_reads_nothing(encoder: SpanEncoder) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -52,6 +53,7 @@ _MOST_ODDS = 50.0
 _REMEMBERED = 10_000
 _PHRASES = 1_024
 _LIKELY = 0.5
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
 _CHECK_SECONDS = 0.1
 
 
@@ -252,15 +254,20 @@ def _reasons(text: str, places: IntArray, scores: FloatArray) -> tuple[str, ...]
     """The words of a text that speak most against a claim, and how; none if no word does.
 
     Of each piece there are its place, as in `ClaimRow`, and scores that it does not speak against
-    the claim, or in which way of `AGAINST` it does.
+    the claim, or in which way of `AGAINST` it does. Words beside the one that does so most are
+    named with it if they do, too.
     """
     beyond = scores[:, 1:] - scores[:, :1]
     beyond[places[:, 1] == 0] = -_MOST_ODDS
     piece, kind = np.unravel_index(int(beyond.argmax()), beyond.shape)
     if beyond[piece, kind] <= 0:
         return ()
-    words = places[beyond[:, kind] > 0]
-    found = text[int(words[:, 0].min()) : int(words[:, 1].max())]
+    silent = np.flatnonzero(beyond[:, kind] <= 0)
+    at = int(np.searchsorted(silent, piece))
+    run = places[silent[at - 1] + 1 if at else 0 : silent[at] if at < len(silent) else None]
+    start, end = int(run[0, 0]), int(run[-1, 1])
+    words = [word for word in _WORD.finditer(text) if word.end() > start and word.start() < end]
+    found = text[words[0].start() : words[-1].end()] if words else text[start:end]
     return (f"{AGAINST[tuple(AGAINST)[kind]]}: {found}",)
 
 
