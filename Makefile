@@ -41,6 +41,8 @@ soak: $(VENV)/.dev ## Damage, kill, fill and load stores and nodes, cut the powe
 	$(BIN)/python -m tests.soak.full_disk --out benchmarks/results/soak_full_disk.json
 	$(BIN)/python -m tests.soak.attacks --out benchmarks/results/soak_attacks.json
 	$(BIN)/python -m tests.soak.fields --every 8 --out benchmarks/results/soak_fields.json
+	$(BIN)/python -m tests.soak.near_counts --passages 300 --out benchmarks/results/soak_near_counts.json
+	$(BIN)/python -m tests.soak.near_counts --passages 300 --threshold 0 --out benchmarks/results/soak_near_counts.json
 	$(BIN)/python -m tests.soak.stdio --out benchmarks/results/soak_stdio.json
 	$(BIN)/python -m tests.soak.loop --out benchmarks/results/soak_loop.json
 	$(BIN)/python -m tests.soak.small_machine --out benchmarks/results/soak_small_machine.json
