@@ -306,7 +306,6 @@ def _hits(
     of topics that were complete, also if the time is over before the others are. The
     documents that are looked at are noted in ``seen``.
     """
-    location, *_ = state
     stored = {one.topic.name: one for one in services.topics.read()[0]}
     rules = [one.topic for one in topics if one.topic.combination is not None]
     plain = [one.topic for one in topics if one.topic.combination is None]
@@ -315,7 +314,7 @@ def _hits(
     known: dict[str, Sequence[Hit]] = {}
     new = []
     for name, topic in wanted.items():
-        kept = services.counted.get((location, name), (*state, stored[name].etag))
+        kept = services.counted.get((state[0], name), (*state, stored[name].etag))
         if kept is None:
             new.append(topic)
         else:
@@ -326,7 +325,7 @@ def _hits(
         for hit in until_stopped(mine_topics(corpus, some, labels=(), to_read=reading)):
             own[hit.topic or ""].append(hit)
         for name, hits_of in own.items():
-            services.counted.keep((location, name), (*state, stored[name].etag), hits_of)
+            services.counted.keep((state[0], name), (*state, stored[name].etag), hits_of)
         known |= own
     said = answers(labels)
     found = {name: [hit for hit in own if said(hit) is not False] for name, own in known.items()}
