@@ -200,3 +200,24 @@ def test_the_claims_of_who_has_few_are_read_first(monkeypatch: pytest.MonkeyPatc
     assert len(few()) == 1
     assert read.index(max(read)) == 1
     assert len(many()) == 200
+
+
+def test_a_failure_is_told_before_the_others_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    verifier = CrossEncoderVerifier(NETWORK, threads=1)
+    run, failed, go = verifier._run, Event(), Event()
+    read: list[int] = []
+
+    def failing(rows: Sequence[ClaimRow]) -> list[FloatArray]:
+        if not failed.is_set():
+            failed.set()
+            raise ModelError("it cannot be read")
+        go.wait(5)
+        read.append(len(rows))
+        return run(rows)
+
+    monkeypatch.setattr(verifier, "_run", failing)
+    verdicts = verifier.begin([claim(f"please end my plan number {n}") for n in range(200)])
+    with pytest.raises(ModelError, match="it cannot be read"):
+        verdicts()
+    assert not read
+    go.set()

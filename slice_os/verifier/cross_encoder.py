@@ -202,9 +202,9 @@ class CrossEncoderVerifier:
         reading = [self._soon(len(unread), partial(read, batch)) for batch in batches]
 
         def verdicts() -> list[Verdict]:
-            while wait(reading, _CHECK_SECONDS).not_done:
-                checkpoint()
             for one in reading:
+                while wait([one], _CHECK_SECONDS).not_done:
+                    checkpoint()
                 one.result()
             return [known[claim][0] for claim in plain]
 
