@@ -23,11 +23,14 @@ from pydantic import TypeAdapter
 from starlette.testclient import TestClient
 
 from slice_os import Corpus, Document, Hit, Hits, SpanEncoder
-from slice_os.service import nearness
+from slice_os.search.hit_builder import HitBuilder
+from slice_os.service import known, nearness
 from slice_os.service.app import create_app
 from slice_os.service.asgi import steps, work
 from slice_os.service.asgi.keys import new_key
 from slice_os.service.settings import Limits, ServiceSettings
+from slice_os.stores.local import store as local
+from slice_os.stores.local.store import LocalStore
 from slice_os.threads import checkpoint, usable_cores
 from slice_os.topics import folder as folders
 from slice_os.verifier.cross_encoder import CrossEncoderVerifier
@@ -644,6 +647,60 @@ def test_a_topic_comes_near_every_place_that_is_read(near_topics: TestClient) ->
         read = list(corpus.iter_mine(NEAR["phrases"], threshold=0, verify=False))
     assert f"comes near some {len(read)} places" in told
     assert len(read) > 2 * corpus.info().passages
+
+
+def test_some_passages_tell_how_much_of_a_store_a_topic_is_near(
+    near_topics: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "SCAN_PASSAGES", 1)
+    monkeypatch.setattr(nearness, "_LOOKED_INTO", 3)
+    monkeypatch.setattr(nearness, "_FIRST", 1)
+    hits, read = HitBuilder.hits, []
+
+    def counted(builder: HitBuilder, row: int, **options: Any) -> Any:
+        read.append(row)
+        return hits(builder, row, **options)
+
+    monkeypatch.setattr(HitBuilder, "hits", counted)
+    told = near_topics.get("/topics/near/counts").json()["error"]["message"]
+    assert len(read) == 3
+    with near_topics.app.state.services.stores.writing() as corpus:
+        real = len(list(corpus.iter_mine(NEAR["phrases"], threshold=0, verify=False)))
+    (number,) = re.findall(r"comes near some (\d+) places", told)
+    assert real / 2 <= int(number) <= 2 * real
+
+
+def test_a_topic_near_far_too_much_is_counted_no_further(
+    near_topics: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "SCAN_PASSAGES", 1)
+    told = near_topics.get("/topics/near/counts").json()["error"]["message"]
+    (every,) = re.findall(r"comes near some (\d+) places", told)
+    monkeypatch.setattr(nearness, "_FAR", 1)
+    near_topics.put("/topics/also", json=NEAR)
+    told = near_topics.get("/topics/also/counts").json()["error"]["message"]
+    (number,) = re.findall(r"comes near more than (\d+) places", told)
+    assert 6 < int(number) < int(every)
+
+
+def test_odd_margins_do_not_push_out_what_is_known(
+    near_topics: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known, "MOST_VALUES", 2)
+    near_topics.put("/topics/edge", json={**NEAR, "threshold": 0.99})
+    assert near_topics.get("/topics/near/counts").status_code == 400
+    for margin in (0.011, 0.012, 0.013):
+        answer = near_topics.post("/topics/edge/suggest", json={"margin": margin})
+        assert answer.status_code == 200
+    scan, asked = LocalStore.scan, []
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        asked.append(1)
+        return scan(*arguments, **options)
+
+    monkeypatch.setattr(LocalStore, "scan", counted)
+    assert near_topics.get("/topics/near/counts").status_code == 400
+    assert not asked
 
 
 def test_near_misses_are_bounded_where_they_are_looked_for(near_topics: TestClient) -> None:
