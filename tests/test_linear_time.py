@@ -123,6 +123,18 @@ def test_readers(name: str, around: str, unit: str) -> None:
 
 
 @pytest.mark.slow
+def test_messages_of_many_versions() -> None:
+    read = read_with("eml")
+
+    def work(text: str) -> object:
+        versions = (f"--a\n\nw{n}a w{n}b w{n}c w{n}d\n" for n in range(len(text) // 8))
+        head = "From: a\nContent-Type: multipart/alternative; boundary=a\n\n"
+        return read(head + "".join(versions))
+
+    assert_linear(work, "x")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [",", "x", "中", "🇩", "_"])
 def test_text_without_white_space_is_aligned_in_blocks(encoder: SpanEncoder, unit: str) -> None:
     text = unit * (5 * BLOCK_CHARACTERS)

@@ -136,6 +136,23 @@ def test_parts_within_parts_may_have_the_same_boundary(line_end: str, times: int
     assert document.text.split() == ["Plan", *(["one", "two"] * times), "three", "behind"]
 
 
+def test_parts_behind_an_end_need_no_header_and_may_follow_other_lines() -> None:
+    end = "--x\nFrom: y\n--B\n\nhello\n--B\nContent-Type: text/plain\n\nbye\n"
+    rest = parts("mixed", f"{PLAIN}one") + end
+    assert body(rest) == "one\nhello\nbye"
+    notes = [one.counts for one in mail(rest) if isinstance(one, ReadNote)]
+    assert notes == [{"words outside of all parts left out": 3}]
+
+
+def test_parts_behind_an_end_behind_an_end_are_counted_in_the_end() -> None:
+    """Each of them takes as long as the rest of the message."""
+    words = [f"w{n}" for n in range(160)]
+    rest = "".join(f"{within(one)('mixed', PLAIN + one)}--{one}\n" for one in words)
+    assert body(rest) == "\n".join(words[:5])
+    (note,) = (one for one in mail(rest) if isinstance(one, ReadNote))
+    assert list(note.counts) == ["words outside of all parts left out"]
+
+
 def test_fields_of_the_header_may_come_again() -> None:
     head = "Subject: One\nTo: a@b.c\nSubject: Two\nSubject: One\nTo: d@e.f\nDate: no\n"
     (document,) = read(f"{head}Date: Mon, 02 Mar 2026 09:14:05 +0000\n\nwords")
@@ -249,6 +266,10 @@ def test_reports_and_calendars_are_text() -> None:
     assert texts(mail(parts("mixed", f"{PLAIN}Come", attached)))["m/i.ics"] == said
     sent = attached.replace("text/calendar", "application/octet-stream").replace("i.ics", "I.ICS")
     assert texts(mail(parts("mixed", f"{PLAIN}Come", sent)))["m/I.ICS"] == said
+    coded = sent.replace("I.ICS", f'"=?utf-8?b?{b64encode(b"i.ics").decode()}?="')
+    assert texts(mail(parts("mixed", f"{PLAIN}Come", coded)))["m/i.ics"] == said
+    version = sent.replace("Content-Disposition: attachment", "Content-Disposition: inline")
+    assert body(parts("alternative", f"{PLAIN}Come", version)) == f"Come\n{said}"
     report = "Content-Type: message/delivery-status\n\nAction: failed\n\nStatus: mailbox is full"
     assert "mailbox is full" in body(parts("report", f"{PLAIN}Sorry", report))
 
@@ -289,9 +310,12 @@ def test_many_attachments_of_one_name_are_told_apart() -> None:
 
 
 def test_parts_that_are_too_deep_are_told() -> None:
-    (bad,) = read(b"Subject: a\nContent-Type: message/rfc822\n\n" * 200)
-    assert isinstance(bad, BadRecord)
-    assert bad.reason == "parts within parts, more than 100 deep"
+    deep = "Subject: a\nContent-Type: message/rfc822\n\n" * 200
+    behind = parts("mixed", f"{PLAIN}one") + f"--B\n{deep}"
+    for rest in (deep, behind, parts("mixed", deep, boundary="C")):
+        (bad,) = mail(rest)
+        assert isinstance(bad, BadRecord)
+        assert bad.reason == "parts within parts, more than 100 deep"
 
 
 def test_a_boundary_may_be_in_encoded_parts() -> None:

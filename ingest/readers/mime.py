@@ -29,9 +29,13 @@ from slice_os.ingest.readers.reader import BOM, UNREADABLE, Turn
 
 _LONGEST_HEADER = 2_000
 _DEEPEST = 100
+# Each time takes as long as the rest of the message.
+_MOST_TIMES = 4
 _WORD = r"=\?[^?\n]{1,80}\?[bq]\?.{0,2000}?\?="
 _ENCODED = re.compile(rf"{_WORD}(?:\s*{_WORD})*", re.I)
-_DELIMITER = re.compile(r"^--(?!\r?$)([^\r\n]{1,200}?)[ \t]*\r?\n(?=[A-Za-z-]{1,70}:)", re.M)
+_DELIMITER = re.compile(
+    r"^--(?!\r?$)([^\r\n]{0,199}?[^ \t\r\n])[ \t]*\r?\n(?=[A-Za-z-]{1,70}:)", re.M
+)
 _LONGEST_NOTE = 60
 _FAMILIAR = re.compile(r"\bmime\b|multi-?part|\bweb archive\b", re.I)
 _MESSAGES = ("message/rfc822", "message/global", "message/news")
@@ -159,7 +163,7 @@ class Tree:
         Raises an `InputError` if its parts are too deep within each other, and a
         `MissingExtraError` if all of the text is in HTML.
         """
-        _check_depth(message)
+        _mend(message)
         turns = self._turns(message, is_body=True)
         if self._missing and not _words(turns):
             raise self._missing
@@ -173,13 +177,14 @@ class Tree:
         best: list[Turn] = []
         words, known = list(map(_words, versions)), frozenset[str]()
         for turns, own in zip(versions, words, strict=True):
-            best, known = (turns, own) if own - known else (best, known)
-        kept = list(best)
+            if own - known:
+                best, known = turns, own
+        kept, told = list(best), set(known)
         for turns, own in zip(versions, words, strict=True):
-            if 2 * len(own - known) > len(own):
+            if 2 * len(own - told) > len(own):
                 kept += turns
-                known |= own
-        self._count(_LEFT_OUT, len(frozenset().union(*words) - known))
+                told |= own
+        self._count(_LEFT_OUT, len(frozenset().union(*words) - told))
         return kept
 
     def _turns(self, part: Part, is_body: bool = False) -> list[Turn]:
@@ -193,14 +198,14 @@ class Tree:
         if kind in _MESSAGES:
             content = _message(part)
             is_mail = has_header(parsed(content[:_LONGEST_HEADER]))
-            self._attach(part, content, "eml" if is_mail else "text")
+            self._add(_name(part), content, "eml" if is_mail else "text")
         elif main == "message":
             return [Turn(decoded(_message(part)).strip())]
         elif main != "text" and kind not in (*_PAGES, *_CALENDARS):
-            self._attach(part, _content(part))
+            self._add(_name(part), _content(part))
         elif not self._is_mail and kind not in (*_PAGES, "text/plain") and _LOCATION in part:
             # What belongs to a saved page, such as its style sheets, shows no words itself.
-            self._attach(part, _content(part), is_text=False)
+            self._add(_name(part), _content(part))
         elif is_file:
             self._attach_text(part)
         else:
@@ -209,20 +214,13 @@ class Tree:
 
     def _several(self, part: Part) -> list[Turn]:
         if (parts := part.parts) is None:
-            split = _split(_content(part), part.get_content_type())
-            return list(self._text(part, "text/plain")) if split is None else self._several(split)
-        epilogue, boundary = part.epilogue or "", part.get_boundary()
-        # Parts in it that have the same boundary end it, too.
-        rest = epilogue.replace(f"--{boundary}--", "").encode("ascii", "surrogateescape")
-        behind = _split(rest, "multipart/mixed")
-        if behind is not None and behind.get_boundary() == boundary:
-            parts, epilogue = [*parts, behind], ""
-        for outside in (part.preamble or "", epilogue):
+            return list(self._text(part, "text/plain"))
+        for outside in (part.preamble or "", part.epilogue or ""):
             words = len(outside.split())
             words = 0 if words < _LONGEST_NOTE and _FAMILIAR.search(outside) else words
             self._count("words outside of all parts left out", words)
         is_choice = part.get_content_subtype() == "alternative"
-        found = [(one.get_content_type(), self._turns(one, is_body=is_choice)) for one in parts]
+        found = [(_kind(one), self._turns(one, is_body=is_choice)) for one in parts]
         if is_choice:
             chosen = self.best([turns for kind, turns in found if kind not in _CALENDARS])
             extra = [turn for kind, turns in found if kind in _CALENDARS for turn in turns]
@@ -261,35 +259,19 @@ class Tree:
 
     def _attach_text(self, part: Part) -> None:
         """Attach a text in UTF-8, since only its part says which encoding it has."""
-        kind, raw = _kind(part), _content(part)
-        if kind in _CALENDARS:
-            text = calendar_text(self._decoded(part, raw, kind))
-            self._attach(part, text.encode(self._encoding or UTF8, "replace"), "text")
-        elif self._encoding is None and not raw.isascii():
+        kind, content = _kind(part), _content(part)
+        is_calendar = kind in _CALENDARS
+        if is_calendar:
+            text = calendar_text(self._decoded(part, content, kind))
+            content = text.encode(self._encoding or UTF8, "replace")
+        elif self._encoding is None and not content.isascii():
             mark = BOM if kind in _PAGES else ""
-            self._attach(part, f"{mark}{self._decoded(part, raw, kind)}".encode(UTF8, "replace"))
-        else:
-            self._attach(part, raw)
+            content = f"{mark}{self._decoded(part, content, kind)}".encode(UTF8, "replace")
+        is_text = part.get_content_maintype() == "text"
+        self._add(_name(part), content, "text" if is_calendar else None, is_text)
 
-    def _attach(
-        self,
-        part: Part,
-        content: bytes,
-        format_name: str | None = None,
-        is_text: bool | None = None,
-    ) -> None:
-        kind = part.get_content_type()
-        sort = part.get_content_subtype().removeprefix("x-")
-        extension = _EXTENSIONS.get(kind) or guess_extension(kind) or f".{sort}"
-        name = header_text(part.get_filename() or f"attachment{extension}")
-        name = name if PurePosixPath(name).suffix else f"{name}{extension}"
-        is_text = part.get_content_maintype() == "text" if is_text is None else is_text
-        self._add(name, content, format_name, is_text)
-
-    def _add(
-        self, name: str, content: bytes, format_name: str | None = None, is_text: bool = False
-    ) -> None:
-        self.attached.append(Attachment(name, content, format_name, is_text))
+    def _add(self, name: str, content: bytes, form: str | None = None, text: bool = False) -> None:
+        self.attached.append(Attachment(name, content, form, text))
 
     def _count(self, kind: str, times: int) -> None:
         if times:
@@ -299,27 +281,51 @@ class Tree:
 def _kind(part: Part) -> str:
     """The type of a part; a calendar may be sent as any bytes."""
     kind = part.get_content_type()
-    is_calendar = kind == _BYTES and (part.get_filename() or "").lower().endswith(".ics")
+    is_calendar = kind == _BYTES and _name(part).lower().endswith(".ics")
     return _CALENDARS[0] if is_calendar else kind
 
 
-def _split(raw: bytes, kind: str) -> Part | None:
-    """Parts by the boundary that stands before them, whatever the header says; None without one."""
-    found = _DELIMITER.search(raw.decode("latin-1"))
-    if found is None:
-        return None
-    head = f'Content-Type: {kind}; boundary="{found[1]}"\n\n'.encode("latin-1")
-    again = parsed(head + raw)
-    return again if again.is_multipart() else None
+def _name(part: Part) -> str:
+    """The name of a file, with the extension of its type if it has none."""
+    kind = part.get_content_type()
+    sort = part.get_content_subtype().removeprefix("x-")
+    extension = _EXTENSIONS.get(kind) or guess_extension(kind) or f".{sort}"
+    name = header_text(part.get_filename() or f"attachment{extension}")
+    return name if PurePosixPath(name).suffix else f"{name}{extension}"
 
 
-def _check_depth(message: Part) -> None:
-    around = [(message, 0)]
+def _mend(message: Part) -> None:
+    """Add the parts that the library loses.
+
+    Raises an `InputError` if parts are too deep within each other.
+    """
+    around = [(message, 0, _MOST_TIMES)]
     while around:
-        part, depth = around.pop()
+        part, depth, times = around.pop()
         if depth > _DEEPEST:
             raise InputError(f"parts within parts, more than {_DEEPEST} deep")
-        around += [(one, depth + 1) for one in part.parts or ()]
+        # What is in a message is read again, as a file.
+        times = 0 if part.get_content_maintype() == "message" else times
+        if times and (lost := _lost(part)):
+            part.set_payload([*(part.parts or ()), lost])
+            part.epilogue, times = None, times - 1
+        around += [(one, depth + 1, times) for one in part.parts or ()]
+
+
+def _lost(part: Part) -> Part | None:
+    """The parts behind an end, or by another boundary than that of the header; None without any."""
+    kind, text = "multipart/mixed", part.epilogue or ""
+    if part.parts is None and part.get_content_maintype() == "multipart":
+        kind, text = part.get_content_type(), _content(part).decode("ascii", "surrogateescape")
+        boundary = found[1] if (found := _DELIMITER.search(text)) else None
+    elif boundary := part.get_boundary() if "--" in text else None:
+        # Parts in it that have the same boundary end it, too.
+        text = re.sub(rf"^--{re.escape(boundary)}--[ \t]*\r?$", "", text, flags=re.M)
+    if boundary is None or f"--{boundary}" not in text:
+        return None
+    head = f'Content-Type: {kind}; boundary="{boundary}"\n\n'
+    again = parsed((head + text).encode("ascii", "surrogateescape"))
+    return again if again.is_multipart() else None
 
 
 def _words(turns: Iterable[Turn]) -> frozenset[str]:
@@ -353,11 +359,10 @@ def _plain(raw: bytes, part: Part) -> bytes:
             # What a program has put before or after it, such as a list's address.
             others = b"\n".join(line for line in lines if not _BASE64.fullmatch(line.strip()))
             encoded = b"".join(line.strip() for line in lines if _BASE64.fullmatch(line.strip()))
+        if others and (not encoded or len(encoded) % 4):
+            return raw
         runs = map(_unpadded, re.split(rb"=+", encoded))
-        is_encoded = encoded and len(encoded) % 4 == 0
-        return (
-            b"\n".join(filter(None, (b"".join(runs), others))) if is_encoded or not others else raw
-        )
+        return b"\n".join(filter(None, (b"".join(runs), others)))
     found = _UUENCODED.search(raw) if encoding.removeprefix("x-") in _UU else None
     return _uudecoded(found[2]) if found else raw
 
