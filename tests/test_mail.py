@@ -154,8 +154,9 @@ def test_parts_behind_an_end_behind_an_end_are_counted_in_the_end() -> None:
 
 
 def test_fields_of_the_header_may_come_again() -> None:
-    head = "Subject: One\nTo: a@b.c\nSubject: Two\nSubject: One\nTo: d@e.f\nDate: no\n"
-    (document,) = read(f"{head}Date: Mon, 02 Mar 2026 09:14:05 +0000\n\nwords")
+    head = "Subject: One\nTo: a@b.c\nSubject:\nSubject: Two\nSubject: One\nTo: d@e.f\n"
+    dates = "Date: Sun, 01 Mar 2026\nDate: Mon, 02 Mar 2026 09:14:05 +0000\nDate: no\nDate:\n"
+    (document,) = read(f"{head}{dates}\nwords")
     assert isinstance(document, Document)
     assert document.text == "One\nTwo\nwords"
     assert document.metadata == {
@@ -163,6 +164,9 @@ def test_fields_of_the_header_may_come_again() -> None:
         "to": "a@b.c, d@e.f",
         "date": "2026-03-02T09:14:05+00:00",
     }
+    (document,) = read("Date: no\nDate: never\n\nwords")
+    assert isinstance(document, Document)
+    assert document.metadata == {"date": "never"}
 
 
 def test_parts_without_any_boundary_are_plain_text() -> None:

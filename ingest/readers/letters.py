@@ -82,17 +82,22 @@ def _page(content: BinaryIO, tree: Tree, _: ReadOptions) -> _Letter:
 
 
 def _headers(message: Part) -> dict[str, str]:
-    """The headers to keep, decoded; of dates, the last."""
+    """The headers to keep, decoded; of dates, the last that is one."""
     kept: dict[str, str] = {}
     for name in _HEADERS:
         raw = [str(value) for own, value in message.raw_items() if own.lower() == name]
-        values = list(dict.fromkeys(map(header_text, raw)))
+        values = [one for one in dict.fromkeys(map(header_text, raw)) if one.strip()]
         if name == "date":
-            with suppress(ValueError, OverflowError, IndexError):
-                values = [parsedate_to_datetime(values[-1][:_LONGEST_FIELD]).isoformat()]
+            values = (list(filter(None, map(_moment, values))) or values)[-1:]
         if values:
             kept[name] = ("\n" if name == "subject" else ", ").join(values)
     return kept
+
+
+def _moment(date: str) -> str | None:
+    with suppress(ValueError, OverflowError):
+        return parsedate_to_datetime(date[:_LONGEST_FIELD]).isoformat()
+    return None
 
 
 def named_apart(attachments: Iterable[Attachment]) -> Iterator[Attachment]:
