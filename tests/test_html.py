@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from slice_os import Corpus, SpanEncoder
 from slice_os.ingest.readers import BadRecord, ReadNote, ReadOptions
+from slice_os.ingest.readers.markup import Styles
 from slice_os.ingest.reading import read_stream
 from slice_os.text.documents import Document
 
@@ -284,3 +285,10 @@ def test_every_word_of_a_page_is_in_its_text_or_counted(
     )
     assert sorted(found) == sorted(seen)
     assert not seen or hidden(page) == len(unseen)
+
+
+def test_only_a_sheet_with_rules_changes_what_is_known_of_elements() -> None:
+    styles = Styles()
+    assert [one for one in ("a{}", "b{display:none}", "c{}", "") if styles.add(one)] == [
+        "b{display:none}"
+    ]

@@ -134,6 +134,28 @@ def test_messages_of_many_versions() -> None:
     assert_linear(work, "x")
 
 
+@pytest.mark.parametrize(
+    ("sheet", "times", "peak", "kept"),
+    [
+        # One sheet of very many rules.
+        (".aa," * 100_000 + ".a{{display:none}}", 1, 4 << 20, 2 << 20),
+        # Many sheets of many rules, and many styles that no browser knows.
+        (".a," * 2_700 + ".b{{display:none{0}}}", 40, 16 << 20, 12 << 20),
+        (".a{{display:{0}" + "x" * 100_000 + "}}", 40, 4 << 20, 2 << 20),
+    ],
+)
+def test_style_sheets_take_bounded_memory(sheet: str, times: int, peak: int, kept: int) -> None:
+    read = read_with("html")
+    read("<p>Hello")
+    tracemalloc.start()
+    for number in range(times):
+        read(f"<style>{sheet.format(chr(97 + number % 26) * number)}</style><p class=a>Hello")
+    after, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert after < kept
+    assert most < peak
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", [",", "x", "中", "🇩", "_"])
 def test_text_without_white_space_is_aligned_in_blocks(encoder: SpanEncoder, unit: str) -> None:

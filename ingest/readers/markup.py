@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from html import escape
+from itertools import islice
 from typing import BinaryIO, NamedTuple
 
 from slice_os.errors import InputError
@@ -264,7 +265,8 @@ class _Paragraphs:
         is_hidden = "hidden" in attributes or (tag == "dialog" and "open" not in attributes)
         is_quote = tag == "blockquote" and "border:none" not in style.replace(" ", "")
         is_quote |= bool(_QUOTES.search(attributes.get("class", "")))
-        made = _within if len(style) < _LONGEST_STYLE else _within.__wrapped__
+        is_short = len(tag) + len(style) + len(display) < _LONGEST_STYLE
+        made = _within if is_short else _within.__wrapped__
         return made(outer, tag, style, display, is_unseen, is_hidden, is_quote and self._of_mail)
 
     def _end_paragraph(self) -> str:
@@ -358,13 +360,13 @@ class Styles:
     _rules: defaultdict[str, list[_Rule]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, sheet: str) -> bool:
-        """Add a style sheet, and tell whether any displays elements."""
+        """Add a style sheet, and tell whether it displays elements."""
         place = sum(map(len, self._rules.values()))
         found = _rules(sheet) if len(sheet) < _LONGEST_STYLE else _rules.__wrapped__(sheet)
-        for rule in found[: _MOST_RULES - place]:
-            self._rules[max(rule.names, key=_rarity)].append(rule._replace(place=place))
-            place += 1
-        return place > 0
+        added = found[: _MOST_RULES - place]
+        for number, rule in enumerate(added, place):
+            self._rules[max(rule.names, key=_rarity)].append(rule._replace(place=number))
+        return bool(added)
 
     def display(self, tag: str, attributes: Mapping[str, str]) -> str:
         """What the rule that says most about an element sets; empty without one."""
@@ -378,29 +380,31 @@ class Styles:
         return max(rules).display if rules else ""
 
 
-@lru_cache(100)
-def _rules(sheet: str) -> list[_Rule]:
-    """The rules of a style sheet on how elements are displayed; many pages have the same."""
-    found = []
+@lru_cache(20)
+def _rules(sheet: str) -> tuple[_Rule, ...]:
+    """The first rules of a style sheet; many pages have the same."""
+    return tuple(islice(_each_rule(sheet), _MOST_RULES))
+
+
+def _each_rule(sheet: str) -> Iterator[_Rule]:
+    """The rules of a style sheet on how elements are displayed."""
     for selectors, style in _blocks(_COMMENT.sub(" ", sheet)):
         display = _display(style)
-        for selector in selectors.split(",") if display else ():
-            names = frozenset(_NAME.findall(selector))
-            if names and _SELECTOR.fullmatch(selector.strip()):
+        for found in re.finditer("[^,]+", selectors) if display else ():
+            names = frozenset(_NAME.findall(found[0]))
+            if names and _SELECTOR.fullmatch(found[0].strip()):
                 ids = sum(name.startswith("#") for name in names)
                 classes = sum(name.startswith(".") for name in names)
                 weight = ids, classes, len(names) - ids - classes
-                found.append(_Rule(weight, 0, display, names))
-    return found
+                yield _Rule(weight, 0, display, names)
 
 
 def _rarity(name: str) -> tuple[bool, bool]:
     return name.startswith("#"), name.startswith(".")
 
 
-def _blocks(sheet: str) -> list[tuple[str, str]]:
+def _blocks(sheet: str) -> Iterator[tuple[str, str]]:
     """Selectors and styles; what is in a block of another one depends on a condition."""
-    found = []
     depth = 0
     selectors = ""
     for part in re.split(r"([{}])", sheet):
@@ -411,5 +415,4 @@ def _blocks(sheet: str) -> list[tuple[str, str]]:
         elif depth == 0:
             selectors = part.rpartition(";")[2].strip()
         elif depth == 1 and not selectors.startswith("@"):
-            found.append((selectors, part))
-    return found
+            yield selectors, part
