@@ -172,10 +172,12 @@ def test_attached_files_are_documents(pinned: bool) -> None:
 def test_files_that_are_only_associated_are_counted() -> None:
     file = "<</Type/Filespec/AFRelationship/Data/F(in.txt)/EF<</F {} 0 R>>>>"
     files = [stream(SAYING, "/Type /EmbeddedFile"), stream(SAYING, "/Type/EmbeddedFile")]
-    names = f"/AF[{file.format(7)}]/Names<</EmbeddedFiles<</Names[(in) {file.format(8)}]>>>>"
-    _, counts, packed = read(page(said(OTHER, 72, 700), [], files, names))
-    assert counts == {"associated files left out": 1}
-    assert packed == ["in.txt"]
+    names = f"/AF[{file.format(8)}]/Names<</EmbeddedFiles<</Names[(in) {file.format(9)}]>>>>"
+    for holder, times in ((note("Link", ""), 1), (note("FileAttachment", "/FS 10 0 R"), 2)):
+        content = page(said(OTHER, 72, 700), [holder], [*files, file.format(9)], names)
+        _, counts, packed = read(content)
+        assert counts == {"associated or deleted files perhaps left out": 1}
+        assert len(packed) == times
 
 
 def test_a_cover_without_words_is_no_bad_record() -> None:

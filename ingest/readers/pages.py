@@ -53,9 +53,11 @@ def read_pdf(source: str, stream: BinaryIO, options: ReadOptions) -> FileStream:
                 yield Turn(text, fields={"page": total})
                 attached.extend(starmap(Attachment, files_on_page(document, page)))
                 page.close()
-        # PDFium knows no files that a catalog or a picture is only associated with.
-        if (others := len(_EMBEDDED.findall(raw)) - len(attached)) > 0:
-            counts["associated files left out"] += others
+        # PDFium knows no files that a catalog or a picture is only associated with; nor does it say
+        # which files a later version of the document has taken out.
+        others = len(_EMBEDDED.findall(raw)) - len({one.content for one in attached})
+        if others > 0:
+            counts["associated or deleted files perhaps left out"] += others
 
     def words(counts: Mapping[str, int]) -> str:
         if counts == {_IMAGES: total}:
