@@ -230,6 +230,7 @@ def _is_name(label: str, count: int) -> bool:
         return True
     if _is_shaped(label):
         return count > 1 or _INITIAL.search(label) is not None
+    # Loaded late: few files have labels in small letters, and it needs 9 ms.
     from slice_os.text.languages import FUNCTION_WORDS
 
     words = label.lower().split()
