@@ -17,8 +17,8 @@ import json
 from pathlib import Path
 
 import numpy as np
-from natural_hits import LABELS, found
-from verifier_fitting import ALL
+from natural_hits import found, labels_of
+from verifier_fitting import ALL, gained
 
 from slice_os import SpanEncoder
 from slice_os.arrays import Float64Array, IntArray
@@ -27,8 +27,7 @@ from slice_os.query.options import REFINED
 from slice_os.verifier.bundled import BundledVerifier
 from slice_os.verifier.claims import claim_of
 
-READ, PAGE = (0, 10, 12, 15, 20, 30, REFINED), 10
-DISCOUNTS = 1 / np.log2(np.arange(2, PAGE + 2))
+READ = (0, 10, 12, 15, 20, 30, REFINED)
 RESULT = Path(__file__).parent / "results" / "reading_order.json"
 
 
@@ -56,26 +55,24 @@ def measured(
     kind: str, data: Path, encoder: SpanEncoder, verifier: BundledVerifier
 ) -> Float64Array:
     """``(2, len(READ))`` both measures, on average over the phrases of a kind."""
-    rows = map(json.loads, (LABELS / f"{kind}.jsonl").read_text(encoding="utf-8").splitlines())
-    labels = {
-        (row["phrase"], row["doc_id"], row["start"], row["end"]): row["right"] for row in rows
-    }
+    labels = labels_of(kind)
     labelled, against = [], []
     for phrase, hits in found(kind, list(dict.fromkeys(key[0] for key in labels)), data, encoder):
         first = hits[:REFINED]
         claims = list(map(claim_of, first))
         likely = np.array([one.probability for one in verifier.check(claims)])
-        orders = [in_order(np.array(verifier.estimate(claims)), likely, read) for read in READ]
+        estimates = np.array(verifier.estimate(claims))
+        orders = [in_order(estimates, likely, read) for read in READ]
         places = [(hit.doc_id, hit.span or hit) for hit in first]
         right = np.array(
             [labels.get((phrase, doc_id, own.start, own.end)) for doc_id, own in places],
             dtype=float,
         )
         gains = np.where(likely >= UNSURE_FROM, likely, 0)
-        against.append([ndcg(gains[order]) for order in orders])
+        against.append([gained(gains[order]) for order in orders])
         if 0 < np.nansum(right) < np.count_nonzero(~np.isnan(right)):
             known = [right[order][~np.isnan(right[order])] for order in orders]
-            labelled.append(list(map(ndcg, known)))
+            labelled.append(list(map(gained, known)))
     return np.array([np.mean(labelled, axis=0), np.mean(against, axis=0)])
 
 
@@ -86,14 +83,6 @@ def in_order(estimates: Float64Array, likely: Float64Array, read: int) -> IntArr
     order = np.argsort(-estimates, kind="stable")
     parts = [part[np.argsort(-likely[part], kind="stable")] for part in np.split(order, [read])]
     return np.concatenate(parts)
-
-
-def ndcg(gains: Float64Array) -> float:
-    """nDCG@10 of gains in order; 1 if there is none."""
-    best = np.sort(gains)[::-1][:PAGE]
-    ideal = float(best @ DISCOUNTS[: len(best)])
-    shown = gains[:PAGE]
-    return float(shown @ DISCOUNTS[: len(shown)]) / ideal if ideal else 1.0
 
 
 if __name__ == "__main__":

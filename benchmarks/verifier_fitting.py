@@ -31,7 +31,7 @@ from random import Random
 
 import numpy as np
 import orjson
-from natural_hits import BLIND, FOURTH, KINDS, LABELS, LAST, LATER, THIRD, found
+from natural_hits import BLIND, FOURTH, KINDS, LAST, LATER, THIRD, found, labels_of
 from scipy.optimize import minimize
 
 from recipes.read_contrasts import DEVELOPMENT, benchmark_phrases
@@ -66,6 +66,7 @@ WRITTEN = ("written", "development")
 READ_WEIGHT, SMOOTH = 0.5, 1e-3
 ROWS, COLUMNS = 8, 6
 PAGE = 10
+DISCOUNTS = 1 / np.log2(np.arange(2, PAGE + 2))
 PAIRS = Path(__file__).parent / "contrasts"
 RESULT = Path(__file__).parent / "results" / "verifier_fitting.json"
 
@@ -105,13 +106,8 @@ def told(claims: Sequence[tuple[Claim, bool]], encoder: SpanEncoder) -> Told:
 
 def natural_hits(kind: str, data: Path, encoder: SpanEncoder) -> Iterator[tuple[Hit, bool]]:
     """The hits of a kind that people labelled, and whether they are right."""
-    lines = (LABELS / f"{kind}.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
-    labels = {
-        (row["phrase"], row["doc_id"], row["start"], row["end"]): row["right"] for row in rows
-    }
-    phrases = list(dict.fromkeys(row["phrase"] for row in rows))
-    for phrase, hits in found(kind, phrases, data, encoder):
+    labels = labels_of(kind)
+    for phrase, hits in found(kind, list(dict.fromkeys(key[0] for key in labels)), data, encoder):
         for hit in hits:
             own = hit.span or hit
             right = labels.get((phrase, hit.doc_id, own.start, own.end))
@@ -331,18 +327,20 @@ def auc(values: Float64Array, right: Float64Array) -> float:
 
 def ndcg(one: Told, odds: Float64Array) -> float:
     """nDCG@10 over the hits of each phrase that has right and wrong ones."""
-    discounts = 1 / np.log2(np.arange(2, PAGE + 2))
     values = []
     for phrase in np.unique(one.phrase):
         own = one.phrase == phrase
         right = one.right[own]
         if 0 < right.sum() < len(right):
-            ordered, best = right[np.argsort(-odds[own], kind="stable")], np.sort(right)[::-1]
-            dcg, ideal = (
-                float((some[:PAGE] * discounts[: len(some)]).sum()) for some in (ordered, best)
-            )
-            values.append(dcg / ideal)
+            values.append(gained(right[np.argsort(-odds[own], kind="stable")]))
     return round(float(np.mean(values)), 4)
+
+
+def gained(gains: Float64Array) -> float:
+    """nDCG@10 of gains in order; 1 if there is none."""
+    shown, best = gains[:PAGE], np.sort(gains)[::-1][:PAGE]
+    ideal = float(best @ DISCOUNTS[: len(best)])
+    return float(shown @ DISCOUNTS[: len(shown)]) / ideal if ideal else 1.0
 
 
 def in_order(one: Told, odds: Float64Array) -> dict[str, float]:
