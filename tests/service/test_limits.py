@@ -538,6 +538,7 @@ def test_other_work_goes_on_beside_searches_but_after_them(
         release.set()
 
     monkeypatch.setattr(steps, "_COURTESY", 1e9)
+    monkeypatch.setattr(steps, "_LONGEST_PAUSE", 60.0)
     priority, order, began = steps.AnswerPriority(), [], threading.Event()
 
     def other() -> None:

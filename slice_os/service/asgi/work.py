@@ -96,7 +96,7 @@ class _Lane:
             raise self._busy()
         waiting = max(0, self.admitted + 1 - self._size)
         many = waiting >= 1 + self._turns * self._size
-        if waiting * self._takes > self._wait * self._size or many and not self._in_rush():
+        if waiting * self._takes > self._wait * self._size or (many and not self._in_rush()):
             raise self._refusal()
         with self._counting:
             self._taken[key] += 1
