@@ -21,9 +21,13 @@ _held = Lock()
 CHECKPOINT: ContextVar[Callable[[], None]] = ContextVar("slice_os_checkpoint", default=lambda: None)
 """A function that long work calls between its steps; an error of it ends the work."""
 
+PACE: ContextVar[Callable[[], None]] = ContextVar("slice_os_pace", default=lambda: None)
+"""A function that long work, and threads that work for it, call between steps; it may wait."""
+
 
 def checkpoint() -> None:
     """Call what this context has for the steps of long work."""
+    PACE.get()()
     CHECKPOINT.get()()
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextvars import copy_context
 from dataclasses import replace
 from pathlib import Path
-from threading import Event
+from threading import Event, current_thread
 
 import numpy as np
 import orjson
@@ -19,6 +20,7 @@ from slice_os.arrays import FloatArray, IntArray
 from slice_os.errors import ModelError
 from slice_os.hits.bands import band_of
 from slice_os.spans.passages import word_vectors
+from slice_os.threads import PACE
 from slice_os.verifier import bundled
 from slice_os.verifier.bundled import NETWORK, BundledVerifier, SimilarityVerifier
 from slice_os.verifier.cross_encoder import ClaimInputs, ClaimRow, CrossEncoderVerifier
@@ -44,6 +46,19 @@ CLAIMS = [
     claim("I want to cancel my subscription, and soon"),
     claim("the weather is nice"),
 ]
+
+
+def test_readers_and_encoders_keep_the_pace_of_who_asks(encoder: SpanEncoder) -> None:
+    paced = set()
+    verifier = CrossEncoderVerifier(NETWORK)
+
+    def work() -> None:
+        PACE.set(lambda: paced.add(current_thread().name.split("_")[0]))
+        verifier.check(CLAIMS)
+        encoder.encode_phrases([PHRASE])
+
+    copy_context().run(work)
+    assert paced >= {"verify", "encode"}
 
 
 def test_no_verdict_depends_on_other_claims(encoder: SpanEncoder) -> None:

@@ -17,7 +17,7 @@ from slice_os.encoder.token_model import Job, TokenModel, load_model, read_proje
 from slice_os.errors import InputError
 from slice_os.text.documents import check_text
 from slice_os.text.words import touched_words
-from slice_os.threads import checkpoint
+from slice_os.threads import PACE, checkpoint
 
 POOL_PIECES = 8_192
 _RECENT_PIECES = 1_024
@@ -183,12 +183,13 @@ class SpanEncoder:
         self, pool: list[PieceRange], executor: ThreadPoolExecutor
     ) -> Callable[[], list[FloatArray]]:
         """Start encoding a pool; the returned function waits for its vectors."""
-        dimension = self.card.dimension
+        dimension, pace = self.card.dimension, PACE.get()
         results = [np.empty((one.end - one.start, dimension), np.float32) for one in pool]
         batches = self._model.batches((one.aligned, one.start, one.end) for one in pool)
         n_prefix = len(self._model.aligner.prefix)
 
         def run(batch: list[Job]) -> None:
+            pace()
             vectors, _ = self._model.run(batch)
             for row, (index, _, window) in enumerate(batch):
                 origin, offset = pool[index].start, n_prefix - window.start

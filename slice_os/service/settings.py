@@ -34,8 +34,8 @@ class Limits:
         bodies_bytes: of all bodies that come in or are worked on; no key has more than half.
         workers: requests that run at the same time, apart from mining and from writing.
         waiting: requests that wait for a worker; more are refused with status 429.
-        wait_seconds: that a request may wait for a worker where none has been free for a while;
-            one that has waited longer is refused with status 429.
+        wait_seconds: that a request may wait for a worker; one that would wait longer, or has, is
+            refused with status 429.
         streams: minings that run or wait.
         writes: requests to store or delete documents that run or wait.
         originals: requests for pages of files that run or wait.
@@ -52,7 +52,7 @@ class Limits:
     bodies_bytes: int = 64 << 20
     workers: int = field(default_factory=lambda: max(2, _usable_cores()))
     waiting: int = 64
-    wait_seconds: float = 1.0
+    wait_seconds: float = 0.5
     streams: int = 16
     writes: int = 16
     originals: int = 8

@@ -30,7 +30,7 @@ from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.encoder.token_model import OnnxRuntimeEngine, pad, plan_batches
 from slice_os.errors import InputError, ModelError
 from slice_os.records import Text, between
-from slice_os.threads import checkpoint
+from slice_os.threads import PACE, checkpoint
 from slice_os.verifier.claims import Claim, Verdict, Verdicts
 
 VERIFIER_FILE = "verifier.json"
@@ -183,8 +183,9 @@ class CrossEncoderVerifier:
         """As `check`, but returns at once; call the result for the verdicts.
 
         There are checkpoints while these are waited for. Claims whose verdicts nobody can call for
-        any more are not read.
+        any more are not read; the others are at the pace of who begins.
         """
+        pace = PACE.get()
         plain = [Claim(c.phrase, c.text, c.start, c.end, before=c.before) for c in claims]
         known = {claim: self._remembered(claim) for claim in dict.fromkeys(plain)}
         unread = [claim for claim, verdicts in known.items() if not verdicts]
@@ -195,6 +196,7 @@ class CrossEncoderVerifier:
         batches = plan_batches(lengths, min(self.card.batch_pieces, share))
 
         def read(batch: list[int]) -> None:
+            pace()
             outputs = self._run([rows[i] for i in batch])
             for i, output in zip(batch, outputs, strict=True):
                 known[unread[i]].append(_verdict(unread[i], rows[i], output))

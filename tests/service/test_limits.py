@@ -46,6 +46,7 @@ def blocked(
 ) -> Iterator[tuple[str, threading.Event, list[int]]]:
     """A server whose searches wait for an event; its address, the event, and the searches begun."""
     monkeypatch.setattr(work, "_RUSH_SECONDS", rush)
+    limits = {"wait_seconds": inf, **limits}
     app = create_app(replace(settings, limits=replace(settings.limits, **limits)))
     release, begun = threading.Event(), []
 
@@ -469,7 +470,7 @@ def test_in_a_rush_nobody_waits_for_long(
 ) -> None:
     limits = {"workers": 1, "wait_seconds": 0.05}
     with (
-        blocked(settings, monkeypatch, rush=0, **limits) as (address, release, begun),
+        blocked(settings, monkeypatch, **limits) as (address, release, begun),
         ThreadPoolExecutor(2) as threads,
     ):
         asked = [threads.submit(httpx.post, f"{address}/search", json=BODY, timeout=60)]
@@ -537,6 +538,7 @@ def test_other_work_goes_on_beside_searches_but_after_them(
         release.set()
 
     monkeypatch.setattr(steps, "_COURTESY", 1e9)
+    monkeypatch.setattr(steps, "_LONGEST_PAUSE", 60.0)
     priority, order, began = steps.AnswerPriority(), [], threading.Event()
 
     def other() -> None:

@@ -12,12 +12,14 @@ from threading import Condition, Event
 from time import monotonic
 from typing import TypeVar
 
-from slice_os.threads import CHECKPOINT, checkpoint, usable_cores
+from slice_os.threads import PACE, checkpoint, usable_cores
 
 T = TypeVar("T")
 
 # So many times as long as they have worked, mining and writing wait for answers at most.
 _COURTESY = 1.0
+# At a time, since answers may need the same thread.
+_LONGEST_PAUSE = 0.05
 
 
 class Stopped(Exception):  # noqa: N818  not an error
@@ -72,19 +74,13 @@ class AnswerPriority:
 
         def give_way() -> None:
             nonlocal since
-            worked = monotonic() - since
+            pause = min(_COURTESY * (monotonic() - since), _LONGEST_PAUSE)
             with self._changed:
-                self._changed.wait_for(lambda: self._answers < self._cores, _COURTESY * worked)
+                self._changed.wait_for(lambda: self._answers < self._cores, pause)
             since = monotonic()
 
-        check = CHECKPOINT.get()
-
-        def step() -> None:
-            give_way()
-            check()
-
-        before = CHECKPOINT.set(step)
+        before = PACE.set(give_way)
         try:
             yield
         finally:
-            CHECKPOINT.reset(before)
+            PACE.reset(before)

@@ -21,11 +21,11 @@ from slice_os.threads import CHECKPOINT
 
 T = TypeVar("T")
 
-# Requests wait for long only in a rush that passes: in these seconds no thread was free, and in
-# those before nobody was refused.
+# Many requests wait only in a rush that passes: in these seconds no thread was free, and in those
+# before nobody was refused.
 _RUSH_SECONDS, _CALM_SECONDS = 2.0, 30.0
-# Otherwise so many at most wait for each thread.
-_TURNS = 1.0
+# Otherwise so many at most wait for each thread, or one for all.
+_TURNS = 0.5
 # The weight of the latest piece of work in what one takes.
 _LATEST = 0.1
 # A stream passes on what it has after so many items, or so many seconds.
@@ -46,9 +46,9 @@ LaneName = Literal["answers", "mining", "writing", "files", "bodies", "originals
 class _Lane:
     """Threads for work of one kind, places to wait for them, and a time limit.
 
-    Of the places, no key has more than half. Unless there is a rush that may pass, work is refused
-    that would have to wait for more than so many others for each thread, or for so many seconds, as
-    ``patience`` says: some is answered soon then, rather than all of it late. Work runs within
+    Of the places, no key has more than half. Work is refused that would have to wait for so many
+    seconds or, unless there is a rush that may pass, for more than so many others for each thread,
+    as ``patience`` says: some is answered soon then, rather than all of it late. Work runs within
     ``around``. A place is free as soon as its thread is, however late.
 
     ``late`` tells that work has ended because its time was over. A lane that tells what else may be
@@ -94,8 +94,10 @@ class _Lane:
             self._free = monotonic()
         if self.admitted >= self._places or own >= max(1, self._places // 2):
             raise self._busy()
-        turns = max(0, self.admitted + 1 - self._size) / self._size
-        self._refuse_if(turns > self._turns or turns * self._takes > self._wait)
+        waiting = max(0, self.admitted + 1 - self._size)
+        many = waiting >= 1 + self._turns * self._size
+        if waiting * self._takes > self._wait * self._size or (many and not self._in_rush()):
+            raise self._refusal()
         with self._counting:
             self._taken[key] += 1
 
@@ -172,7 +174,8 @@ class _Lane:
         if stop.is_set():
             raise Stopped
         begun = monotonic()
-        self._refuse_if(begun - since > self._wait)
+        if begun - since > self._wait:
+            raise self._refusal()
         work = waiting.pop()
         try:
             with self._around():
@@ -180,12 +183,13 @@ class _Lane:
         finally:
             self._takes += _LATEST * (monotonic() - begun - self._takes)
 
-    def _refuse_if(self, late: bool) -> None:
+    def _in_rush(self) -> bool:
         now = monotonic()
-        rush = now - self._free <= _RUSH_SECONDS and now - self._refused > _CALM_SECONDS
-        if late and not rush:
-            self._refused = now
-            raise self._busy()
+        return now - self._free <= _RUSH_SECONDS and now - self._refused > _CALM_SECONDS
+
+    def _refusal(self) -> Problem:
+        self._refused = monotonic()
+        return self._busy()
 
     def _busy(self) -> Problem:
         message = f"{self.admitted} requests are worked on or wait; try again in a second"
