@@ -3,13 +3,14 @@
     python benchmarks/pooled_pages.py --corpora nltk_data/packages/corpora
         [--sentences mpnet=all-mpnet-base-v2 ...]
 
-Four collections of the zip files of nltk_data (reviews of gadgets, telephone calls, news, State of
-the Union addresses), 56 phrases by a writer who saw samples of the texts, no hits, and copied no
-wording, and the places that systems found among their first ten, judged by three readers who saw
-neither system nor score (benchmarks/pooled/far_wordings.jsonl). A place is a sentence; a hit counts
-for the one that it shares most with. Places that nobody judged count as wrong. Prints P@10,
-recall@10 and nDCG@10, and how far the default page is ahead, with 95 % of 2,000 bootstrap samples
-of phrases.
+Two sets of phrases by writers who saw samples of the texts, and no hits, and the places that systems
+found among their first ten, judged by readers who saw neither system nor score, over collections of
+the zip files of nltk_data. far_wordings: 56 phrases that share no wording with what they look for,
+over reviews of gadgets, telephone calls, news and State of the Union addresses. plain_phrases: NNN
+phrases as users type them, over reports of browser faults, overheard talk and film reviews. A
+place is a sentence; a hit counts for the one that it shares most with. Places that nobody judged
+count as wrong. Prints P@10, recall@10 and nDCG@10 by set, and how far the default page is ahead,
+with 95 % of 2,000 bootstrap samples of phrases.
 """
 
 from __future__ import annotations
@@ -31,9 +32,12 @@ from slice_os import Corpus, Document, Hit
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words
 
-JUDGED = Path(__file__).parent / "pooled" / "far_wordings.jsonl"
+JUDGED = Path(__file__).parent / "pooled"
 RESULT = Path(__file__).parent / "results" / "pooled_pages.json"
-MOST = {"gadgets": 150, "telephone": 14, "news": 225, "addresses": 7}
+SETS = {
+    "far_wordings": {"gadgets": 150, "telephone": 14, "news": 225, "addresses": 7},
+    "plain_phrases": {"faults": 300, "overheard": 700, "films": 80},
+}
 FIRST, FOUND, SAMPLES = 10, 20, 2_000
 PAGES: dict[str, dict[str, Any]] = {
     "default": {},
@@ -50,19 +54,24 @@ def main() -> None:
     parser.add_argument("--corpora", type=Path, required=True)
     parser.add_argument("--sentences", action="append", default=[], help="NAME=MODEL; repeatable")
     chosen = parser.parse_args()
-    judged = [orjson.loads(line) for line in JUDGED.read_bytes().splitlines()]
-    found: dict[str, list[list[Place]]] = {}
-    for name, documents in collections(chosen.corpora):
-        rows = [row for row in judged if row["collection"] == name]
-        phrases = [row["phrase"] for row in rows]
-        places = [(document.id, *own) for document in documents for own in sentences(document.text)]
-        for system, pages in pages_of(documents, places, phrases, chosen.sentences):
-            found.setdefault(system, []).extend(pages)
-    order = [row for name in MOST for row in judged if row["collection"] == name]
-    scores = {system: measured(order, pages) for system, pages in found.items()}
+    result = {name: compared(name, chosen.corpora, chosen.sentences) for name in SETS}
+    print(json.dumps(result, indent=1))
+    RESULT.write_text(json.dumps(result, indent=1) + "\n")
+
+
+def compared(name: str, corpora: Path, models: list[str]) -> dict[str, Any]:
+    """Measures of each system over a set, and how far the default page is ahead of it."""
+    judged = [orjson.loads(line) for line in (JUDGED / f"{name}.jsonl").read_bytes().splitlines()]
+    found: dict[str, list[np.ndarray]] = {}
+    for collection in SETS[name]:
+        rows = [row for row in judged if row["collection"] == collection]
+        documents = documents_of(name, collection, corpora)
+        for system, pages in pages_of(documents, [row["phrase"] for row in rows], models):
+            found.setdefault(system, []).append(measured(rows, pages))
+    scores = {system: np.concatenate(rows) for system, rows in found.items()}
     count = len(scores["default"])
     samples = np.random.default_rng(0).integers(0, count, (SAMPLES, count))
-    result = {}
+    result: dict[str, Any] = {"phrases": count}
     for system, own in scores.items():
         ahead = scores["default"][:, 2] - own[:, 2]
         low, high = np.percentile(ahead[samples].mean(axis=1), [2.5, 97.5])
@@ -70,22 +79,23 @@ def main() -> None:
             **dict(zip(("P@10", "recall@10", "nDCG@10"), own.mean(axis=0).round(3), strict=True)),
             "default ahead": [round(float(one), 3) for one in (ahead.mean(), low, high)],
         }
-        print(system, json.dumps(result[system]))
-    RESULT.write_text(json.dumps(result, indent=1) + "\n")
+    return result
 
 
-def collections(folder: Path) -> Iterator[tuple[str, list[Document]]]:
-    """The texts of each collection, some of them by chance."""
-    made: dict[str, Callable[[Path], Iterator[tuple[str, str]]]] = {
+def documents_of(name: str, collection: str, folder: Path) -> list[Document]:
+    """The texts of a collection, some of them by chance."""
+    texts: dict[str, Callable[[Path], Iterator[tuple[str, str]]]] = {
         "gadgets": _gadgets,
         "telephone": _telephone,
         "news": _news,
         "addresses": _addresses,
+        "faults": _faults,
+        "overheard": _overheard,
+        "films": _films,
     }
-    for name, texts in made.items():
-        kept = [Document(key, text) for key, text in texts(folder) if len(text) > 40]
-        random.Random(17).shuffle(kept)
-        yield name, kept[: MOST[name]]
+    kept = [Document(key, text) for key, text in texts[collection](folder) if len(text) > 40]
+    random.Random(17).shuffle(kept)
+    return kept[: SETS[name][collection]]
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -101,9 +111,10 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def pages_of(
-    documents: list[Document], places: list[Place], phrases: list[str], models: list[str]
+    documents: list[Document], phrases: list[str], models: list[str]
 ) -> Iterator[tuple[str, list[list[Place]]]]:
     """The first places of each system for each phrase."""
+    places = [(document.id, *own) for document in documents for own in sentences(document.text)]
     own: dict[str, list[Place]] = {}
     for place in places:
         own.setdefault(place[0], []).append(place)
@@ -147,7 +158,7 @@ def measured(judged: list[dict[str, Any]], pages: list[list[Place]]) -> np.ndarr
             discounts = 1 / np.log2(np.arange(FIRST) + 2)
             best = discounts[: len(right)].sum()
             rows.append((gains.mean(), gains.sum() / len(right), gains @ discounts / best))
-    return np.array(rows)
+    return np.array(rows).reshape(-1, 3)
 
 
 def _bm25(texts: list[str], phrase: str, k1: float = 1.2, b: float = 0.75) -> np.ndarray:
@@ -233,6 +244,25 @@ def _addresses(folder: Path) -> Iterator[tuple[str, str]]:
     ]
     random.Random(5).shuffle(made)
     yield from made[:26]
+
+
+def _faults(folder: Path) -> Iterator[tuple[str, str]]:
+    """Eight titles of reports each."""
+    lines = dict(_lines(folder, "webtext"))["webtext/firefox.txt"].split("\n")
+    for first in range(0, len(lines), 8):
+        yield f"faults-{first // 8}", "\n".join(lines[first : first + 8])
+
+
+def _overheard(folder: Path) -> Iterator[tuple[str, str]]:
+    """Short talks."""
+    talks = dict(_lines(folder, "webtext"))["webtext/overheard.txt"].split("\n\n")
+    return ((f"talk-{number}", talk.strip()) for number, talk in enumerate(talks))
+
+
+def _films(folder: Path) -> Iterator[tuple[str, str]]:
+    """Reviews, whose words and marks were set apart."""
+    for file, text in _lines(folder, "movie_reviews"):
+        yield Path(file).stem, "\n".join(map(_joined, text.split("\n")))
 
 
 if __name__ == "__main__":

@@ -56,8 +56,7 @@ def searched_texts(data: Path, corpus: str) -> Iterable[str]:
 
 def _calls(data: Path) -> Iterator[str]:
     for row in _lines(data / "sgd-dialogues/train"):
-        for first in range(0, len(row["turns"]), 5):
-            yield _said(row["turns"][first : first + 5])
+        yield from _fives(row)
 
 
 def _dialogues(data: Path) -> Iterator[str]:
@@ -116,8 +115,41 @@ def _sentences(data: Path) -> Iterator[str]:
                 yield text.replace(" ,", ",").replace(" .", ".").replace("  ", " ")
 
 
-def _fields(data: Path, names: Iterable[str]) -> Iterator[str]:
-    return (row["text"] for name in names for row in _lines(data / name))
+def _reviews(data: Path) -> Iterator[str]:
+    rows = enumerate(_lines(data / "amazon-counterfactual/sentences"))
+    return (row["text"] for number, row in rows if number % 5)
+
+
+def _orders(data: Path) -> Iterator[str]:
+    for row in _lines(data / "taskmaster4/tm4"):
+        yield from _fives(row)
+
+
+def _requests(data: Path) -> Iterator[str]:
+    for rows in _json_text(data / "clinc150/data_full.json").values():
+        yield from (text for text, _ in rows)
+    yield from _fields(data, ("snips/utterances",))
+    for row in _json_text(data / "restaurant8k/train_0.json"):
+        yield row["userInput"]["text"]
+
+
+def _examples(data: Path) -> Iterator[str]:
+    for row in _lines(data / "open-english-wordnet/synsets"):
+        yield from (text for text in row["examples"] if isinstance(text, str))
+
+
+def _database(data: Path) -> Iterator[str]:
+    for row in _lines(data / "spider-questions/groups"):
+        yield from row["texts"]
+
+
+def _fields(data: Path, names: Iterable[str], field: str = "text") -> Iterator[str]:
+    return (row[field] for name in names for row in _lines(data / name))
+
+
+def _fives(row: dict[str, Any]) -> Iterator[str]:
+    for first in range(0, len(row["turns"]), 5):
+        yield _said(row["turns"][first : first + 5])
 
 
 def _said(turns: Iterable[dict[str, Any]]) -> str:
@@ -134,7 +166,12 @@ def _json(path: Path) -> Any:
         return json.load(stream)
 
 
+def _json_text(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
 _UTTERANCES = tuple(f"{name}/utterances" for name in ("nlupp", "dstc11-intents", "hwu64"))
+_EDITED, _SIDES = "cad-nli/pairs", ("text", "phrase")
 _CORPORA: dict[str, Callable[[Path], Iterable[str]]] = {
     "calls": _calls,
     "dialogues": _dialogues,
@@ -150,4 +187,13 @@ _CORPORA: dict[str, Callable[[Path], Iterable[str]]] = {
     "news": lambda data: _fields(data, ("onestop-english/pairs",)),
     "novels": _novels,
     "wiki": _sentences,
+    "reviews": _reviews,
+    "coffee": _orders,
+    "captions": lambda data: chain(*(_fields(data, (_EDITED,), name) for name in _SIDES)),
+    "assistants": _requests,
+    "products": lambda data: _fields(data, ("meanings/rnnlg",)),
+    "sayings": lambda data: _fields(data, ("impli/pairs", "flute/pairs")),
+    "examples": _examples,
+    "questions": lambda data: chain(_database(data), _fields(data, ("disfl-qa/pairs",))),
+    "everyday": lambda data: _fields(data, ("tatoeba-pivot-paraphrases-2/pairs",)),
 }
