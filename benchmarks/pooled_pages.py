@@ -63,9 +63,9 @@ def compared(name: str, corpora: Path, models: list[str]) -> dict[str, Any]:
     """Measures of each system over a set, and how far the default page is ahead of it."""
     judged = [orjson.loads(line) for line in (JUDGED / f"{name}.jsonl").read_bytes().splitlines()]
     found: dict[str, list[np.ndarray]] = {}
-    for collection in SETS[name]:
+    for collection, most in SETS[name].items():
         rows = [row for row in judged if row["collection"] == collection]
-        documents = documents_of(name, collection, corpora)
+        documents = documents_of(collection, most, corpora)
         for system, pages in pages_of(documents, [row["phrase"] for row in rows], models):
             found.setdefault(system, []).append(measured(rows, pages))
     scores = {system: np.concatenate(rows) for system, rows in found.items()}
@@ -82,8 +82,8 @@ def compared(name: str, corpora: Path, models: list[str]) -> dict[str, Any]:
     return result
 
 
-def documents_of(name: str, collection: str, folder: Path) -> list[Document]:
-    """The texts of a collection, some of them by chance."""
+def documents_of(collection: str, most: int, folder: Path) -> list[Document]:
+    """The texts of a collection, so many at most, by chance."""
     texts: dict[str, Callable[[Path], Iterator[tuple[str, str]]]] = {
         "gadgets": _gadgets,
         "telephone": _telephone,
@@ -95,7 +95,7 @@ def documents_of(name: str, collection: str, folder: Path) -> list[Document]:
     }
     kept = [Document(key, text) for key, text in texts[collection](folder) if len(text) > 40]
     random.Random(17).shuffle(kept)
-    return kept[: SETS[name][collection]]
+    return kept[:most]
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:

@@ -193,11 +193,13 @@ def fit(sets: Mapping[str, Told], weights: Mapping[str, float], encoder_id: str)
     by_words = numbers @ similarity[:-1] + similarity[-1]
     rows = np.linspace(log_odds(0), log_odds(1), ROWS)
     cells = np.quantile(by_words, np.linspace(0.01, 0.99, COLUMNS))
+    rises = rising()
     spread = (hat(rows, read)[:, :, None] * hat(cells, by_words)[:, None, :]).reshape(
         -1, ROWS * COLUMNS
-    ) @ rising()
-    steps = minimized(spread, right, share, curves() @ rising(), SMOOTH)
-    table = np.maximum.accumulate((rising() @ steps).reshape(ROWS, COLUMNS), axis=1)
+    ) @ rises
+    steps = minimized(spread, right, share, curves() @ rises, SMOOTH)
+    # Steps that are not negative raise columns; along rows, only the first is sure to rise.
+    table = np.maximum.accumulate((rises @ steps).reshape(ROWS, COLUMNS), axis=1)
     claims = sum(len(sets[name].right) for name in weights)
     return Decision(
         encoder_id,

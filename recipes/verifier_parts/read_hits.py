@@ -54,11 +54,6 @@ def searched_texts(data: Path, corpus: str) -> Iterable[str]:
     return _CORPORA[corpus](data)
 
 
-def _calls(data: Path) -> Iterator[str]:
-    for row in _lines(data / "sgd-dialogues/train"):
-        yield from _fives(row)
-
-
 def _dialogues(data: Path) -> Iterator[str]:
     for number, row in enumerate(_lines(data / "multidogo/turn_level")):
         if number % 10 != 5:
@@ -120,11 +115,6 @@ def _reviews(data: Path) -> Iterator[str]:
     return (row["text"] for number, row in rows if number % 5)
 
 
-def _orders(data: Path) -> Iterator[str]:
-    for row in _lines(data / "taskmaster4/tm4"):
-        yield from _fives(row)
-
-
 def _requests(data: Path) -> Iterator[str]:
     for rows in _json_text(data / "clinc150/data_full.json").values():
         yield from (text for text, _ in rows)
@@ -138,18 +128,15 @@ def _examples(data: Path) -> Iterator[str]:
         yield from (text for text in row["examples"] if isinstance(text, str))
 
 
-def _database(data: Path) -> Iterator[str]:
-    for row in _lines(data / "spider-questions/groups"):
-        yield from row["texts"]
-
-
 def _fields(data: Path, names: Iterable[str], field: str = "text") -> Iterator[str]:
     return (row[field] for name in names for row in _lines(data / name))
 
 
-def _fives(row: dict[str, Any]) -> Iterator[str]:
-    for first in range(0, len(row["turns"]), 5):
-        yield _said(row["turns"][first : first + 5])
+def _fives(name: Path) -> Iterator[str]:
+    """Five turns of a dialogue each."""
+    for row in _lines(name):
+        for first in range(0, len(row["turns"]), 5):
+            yield _said(row["turns"][first : first + 5])
 
 
 def _said(turns: Iterable[dict[str, Any]]) -> str:
@@ -171,9 +158,9 @@ def _json_text(path: Path) -> Any:
 
 
 _UTTERANCES = tuple(f"{name}/utterances" for name in ("nlupp", "dstc11-intents", "hwu64"))
-_EDITED, _SIDES = "cad-nli/pairs", ("text", "phrase")
+_EDITED = ("cad-nli/pairs",)
 _CORPORA: dict[str, Callable[[Path], Iterable[str]]] = {
-    "calls": _calls,
+    "calls": lambda data: _fives(data / "sgd-dialogues/train"),
     "dialogues": _dialogues,
     "contracts": _contracts,
     "web": _web,
@@ -188,12 +175,11 @@ _CORPORA: dict[str, Callable[[Path], Iterable[str]]] = {
     "novels": _novels,
     "wiki": _sentences,
     "reviews": _reviews,
-    "coffee": _orders,
-    "captions": lambda data: chain(*(_fields(data, (_EDITED,), name) for name in _SIDES)),
+    "coffee": lambda data: _fives(data / "taskmaster4/tm4"),
+    "captions": lambda data: chain(_fields(data, _EDITED), _fields(data, _EDITED, "phrase")),
     "assistants": _requests,
     "products": lambda data: _fields(data, ("meanings/rnnlg",)),
     "sayings": lambda data: _fields(data, ("impli/pairs", "flute/pairs")),
     "examples": _examples,
-    "questions": lambda data: chain(_database(data), _fields(data, ("disfl-qa/pairs",))),
     "everyday": lambda data: _fields(data, ("tatoeba-pivot-paraphrases-2/pairs",)),
 }
