@@ -74,7 +74,7 @@ def error_body(problem: Problem, request_id: str) -> dict[str, Any]:
     # A lone surrogate of the request would be none in an answer.
     message = str(problem).encode(errors="backslashreplace").decode()
     if len(message) > _LONGEST_MESSAGE:
-        message = f"{message[:_LONGEST_MESSAGE]} […]"
+        message = f"{message[: _LONGEST_MESSAGE - 4]} […]"
     return {"error": {"code": problem.code, "message": message, "request_id": request_id}}
 
 
