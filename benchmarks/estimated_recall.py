@@ -23,9 +23,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 from slice_os import Corpus, Document
+from slice_os.estimates.recall import Stratum, TopicEstimate, estimate
+from slice_os.estimates.sampling import PassageScores, score_passages
 from slice_os.topics import Topic
-from slice_os.topics.recall import Stratum, TopicEstimate, estimate
-from slice_os.topics.sampling import PassageScores, score_passages
 
 ROOT = Path(__file__).parent
 RESULT = ROOT / "results" / "estimated_recall.json"

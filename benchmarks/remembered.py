@@ -20,8 +20,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from slice_os import SpanEncoder
+from slice_os.labels.label import Label
 from slice_os.topics.journal import LabelJournal
-from slice_os.topics.labels import Label
 from slice_os.verifier.bundled import BundledVerifier
 from slice_os.verifier.claims import claim_in
 

@@ -23,8 +23,8 @@ import numpy as np
 
 from slice_os import Document, SpanEncoder
 from slice_os.hits.hit import Hit
+from slice_os.labels.label import Label
 from slice_os.topics import Topic, scan_topics
-from slice_os.topics.labels import Label
 from slice_os.topics.learning import learn
 
 RESULTS = Path(__file__).parent / "results" / "topic_labels.json"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slice_os.topics.agreement import Agreement, agreement, disputes, read_hits
-from slice_os.topics.labels import Label, LabelEntry
+from slice_os.estimates.agreement import Agreement, agreement, disputes, read_hits
+from slice_os.labels.label import Label, LabelEntry
 
 TEXT = "😀 Please cancel my whole plan now, and end my other plan."
 RUNS = 1_000
@@ -64,7 +64,7 @@ def test_few_hits_tell_little_even_if_all_agree() -> None:
 def test_intervals_have_the_truth_in_19_of_20_simulated_readings(
     cells: tuple[float, ...], hits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("slice_os.topics.agreement._DRAWS", 1_000)
+    monkeypatch.setattr("slice_os.estimates.agreement._DRAWS", 1_000)
     both, one, other, _ = cells
     share = both + (one + other) / 2
     truth = 1 - (one + other) / (2 * share * (1 - share))

@@ -16,18 +16,19 @@ from hypothesis import strategies as st
 
 from slice_os import Corpus, Document, InputError, SpanEncoder
 from slice_os.cli import main
+from slice_os.combinations import match_topics
+from slice_os.combinations.checks import lint, run_examples
+from slice_os.combinations.matching import components, find_matches, sound
 from slice_os.hits.hit import Context, Hit
+from slice_os.labels.label import Label
 from slice_os.search.around import Turn
 from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.protocol import Store
 from slice_os.text.documents import Extent, Metadata, Segment
-from slice_os.topics import Match, Topic, match_topics, read_topics
-from slice_os.topics.checks import lint, run_examples
+from slice_os.topics import Match, Topic, read_topics
 from slice_os.topics.combination import Combination, Length, Part
 from slice_os.topics.files import parse_topic
-from slice_os.topics.labels import Label
 from slice_os.topics.learning import learn
-from slice_os.topics.matching import components, find_matches, sound
 from slice_os.topics.run import mine_topics
 from slice_os.topics.table import topic_text
 from slice_os.verifier.bundled import BundledVerifier

@@ -20,8 +20,8 @@ from lxml import etree
 from slice_os import Context, Corpus, Document, Hit, InputError, SpanEncoder, write_hits
 from slice_os.hits.files import FORMATS
 from slice_os.hits.run_record import read_record
-from slice_os.topics.imported_labels import read_answered
-from slice_os.topics.labels import Label, read_labels
+from slice_os.labels.imported import read_answered
+from slice_os.labels.label import Label, read_labels
 
 from .strategies import hard_texts
 from .test_cli import Run, run  # noqa: F401  a fixture

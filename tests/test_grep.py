@@ -15,6 +15,7 @@ from slice_os.arrays import IntArray
 from slice_os.hits.bands import PROBABLE_FROM, UNSURE_FROM
 from slice_os.hits.document_hits import DocumentHits
 from slice_os.hits.hit import Context, Hit
+from slice_os.labels.label import Label
 from slice_os.search import run as search_run
 from slice_os.search.around import units_in, with_around
 from slice_os.search.run import make_query, nearest_spans
@@ -22,7 +23,6 @@ from slice_os.stores.local.terms import terms
 from slice_os.tables.spreadsheets import read_csv, read_xlsx
 from slice_os.text.numbered import Sections
 from slice_os.topics import Topic
-from slice_os.topics.labels import Label
 from slice_os.topics.run import search_topics
 
 from .command_line import Run

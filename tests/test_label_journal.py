@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 
 from slice_os import InputError
 from slice_os.hits.hit import Context
+from slice_os.labels.label import Label, Origin, read_labels
 from slice_os.topics.folder import NoSuchTopicError, TopicsFolder
 from slice_os.topics.journal import LabelJournal, rename_topic
-from slice_os.topics.labels import Label, Origin, read_labels
 from tests.soak import kills_topics
 
 ADDING = """
 import sys
 from slice_os.topics.journal import LabelJournal
-from slice_os.topics.labels import Label
+from slice_os.labels.label import Label
 
 journal = LabelJournal(sys.argv[1])
 for number in range(int(sys.argv[3])):

@@ -10,10 +10,10 @@ import orjson
 import pytest
 
 from slice_os import Corpus, Document, InputError, SpanEncoder
+from slice_os.estimates.recall import Stratum, allocated, estimate
+from slice_os.estimates.sampling import sample, score_passages
+from slice_os.labels.label import Label
 from slice_os.topics import Topic, mine_topics
-from slice_os.topics.labels import Label
-from slice_os.topics.recall import Stratum, allocated, estimate
-from slice_os.topics.sampling import sample, score_passages
 from slice_os.topics.table import topic_text
 
 from .command_line import Run
@@ -42,7 +42,7 @@ def test_intervals_have_the_truth_in_19_of_20_simulated_samples(
     labels: tuple[int, ...],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("slice_os.topics.recall._DRAWS", 1_000)
+    monkeypatch.setattr("slice_os.estimates.recall._DRAWS", 1_000)
     random = np.random.default_rng(7)
     inside = dict.fromkeys(("precision", "recall", "elusion", "richness"), 0)
     for run in range(RUNS):

@@ -11,8 +11,8 @@ import pytest
 
 from slice_os import Corpus, Document, SpanEncoder, write_hits
 from slice_os.hits.labelled import labelled_rows
+from slice_os.labels.label import Label, read_labels
 from slice_os.topics import mine_topics, read_topic, read_topics
-from slice_os.topics.labels import Label, read_labels
 
 from .command_line import Outcome, Run
 

@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 
 from slice_os import Corpus, Document, InputError, SpanEncoder
 from slice_os.arrays import FloatArray
+from slice_os.combinations.checks import lint, run_examples
+from slice_os.estimates.tallies import Tally, alerts, tally
 from slice_os.hits.bands import UNSURE_FROM
 from slice_os.hits.hit import Context, Hit
+from slice_os.labels.label import Label, read_labels
 from slice_os.query.filters import parse_where
 from slice_os.topics import Learned, Topic, TopicTagger, mine_topics, read_topic, scan_topics
 from slice_os.topics.assignment import Aim, admits, assign
 from slice_os.topics.changes import difference
-from slice_os.topics.checks import lint, run_examples
 from slice_os.topics.files import read_topics, with_learned, write_learned
-from slice_os.topics.labels import Label, read_labels
 from slice_os.topics.learning import fit_threshold, learn
 from slice_os.topics.near_misses import suggest
-from slice_os.topics.tallies import Tally, alerts, tally
 from slice_os.topics.topic import Requirement
 
 CLINC = Path(__file__).parents[2] / "shared" / "data" / "clinc150" / "data_full.json"

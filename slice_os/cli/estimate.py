@@ -12,7 +12,7 @@ from slice_os.cli.parameters import argument, command
 from slice_os.cli.render import printable, show, wants_json
 
 if TYPE_CHECKING:
-    from slice_os.topics.recall import CutEstimate, TopicEstimate
+    from slice_os.estimates.recall import CutEstimate, TopicEstimate
 
 
 @command()
@@ -42,10 +42,10 @@ def estimate(
     and for others.
     """
     from slice_os.cli.review import Question, ask_about
+    from slice_os.estimates.sampling import draw
     from slice_os.topics.files import read_topic
     from slice_os.topics.journal import LabelJournal
     from slice_os.topics.reviewing import origin_of, requirements
-    from slice_os.topics.sampling import draw
     from slice_os.topics.work import Work
 
     read = read_topic(topic)

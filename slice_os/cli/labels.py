@@ -16,8 +16,8 @@ from slice_os.cli.review import Question, ask_about
 from slice_os.errors import InputError
 
 if TYPE_CHECKING:
-    from slice_os.topics.agreement import ReadHit
-    from slice_os.topics.labels import Label
+    from slice_os.estimates.agreement import ReadHit
+    from slice_os.labels.label import Label
 
 LabelsFile: TypeAlias = Annotated[
     Path,
@@ -41,7 +41,7 @@ def agree(labels_file: LabelsFile, as_json: RowsAsJson) -> int:
     Krippendorff's: 1 if they always agree, 0 if as often as by chance. Behind each figure is its
     95 % interval. The exit status is 1 if no hit was answered by two readers with a name.
     """
-    from slice_os.topics.agreement import agreement
+    from slice_os.estimates.agreement import agreement
     from slice_os.topics.journal import LabelJournal
 
     found = agreement(LabelJournal(labels_file).of_all_readers())
@@ -67,7 +67,7 @@ def settle(labels_file: LabelsFile, reader: Reader, as_json: RowsAsJson) -> int:
     A terminal asks about each of them; your answer is valid from then on, and the readers' own
     answers stay. A pipe gets one line of JSON for each. The exit status is 1 if some are left.
     """
-    from slice_os.topics.agreement import disputes
+    from slice_os.estimates.agreement import disputes
     from slice_os.topics.journal import LabelJournal
 
     journal = LabelJournal(labels_file)
@@ -118,7 +118,7 @@ def import_(
     be used is reported on standard error, and the exit status is 1.
     """
     from slice_os.corpus import Corpus
-    from slice_os.topics.imported_labels import read_answered
+    from slice_os.labels.imported import read_answered
     from slice_os.topics.journal import LabelJournal
     from slice_os.topics.work import Work
 

@@ -41,9 +41,9 @@ def match(
     standard error. A file that cannot be used, or names a topic that is not given, is
     reported on standard error, the others are looked for, and the exit status is 1.
     """
-    from slice_os.topics.checks import unknown
+    from slice_os.combinations.checks import unknown
+    from slice_os.combinations.matching import match_topics, sound
     from slice_os.topics.files import usable_topics
-    from slice_os.topics.matching import match_topics, sound
 
     topics, problems = usable_topics(paths)
     topics, lacking = sound(topics)

@@ -15,8 +15,8 @@ from slice_os.cli.render import printable, render, styled
 
 if TYPE_CHECKING:
     from slice_os.hits.hit import Hit
+    from slice_os.labels.label import Label, Origin
     from slice_os.topics.journal import LabelJournal
-    from slice_os.topics.labels import Label, Origin
 
 KEYS = "y: right  n: wrong  s: skip  u: undo  q: quit"
 
@@ -31,7 +31,7 @@ class Question:
     @classmethod
     def of(cls, hits: Sequence[Hit], number: int, reader: str, origin: Origin) -> Question:
         """Whether hits of a topic, all in the same words, are right; only the first is shown."""
-        from slice_os.topics.labels import Label
+        from slice_os.labels.label import Label
 
         first, *others = hits
         same = f"     and {len(others):,} more in the same words\n" if others else ""
@@ -64,9 +64,9 @@ def review(
     Press y, n, s to skip, u to undo the last answer, or q to quit. The next run continues where
     this one ended. Then `slice-os topics learn` improves the topics.
     """
+    from slice_os.labels.label import known_to
     from slice_os.topics.files import read_topics
     from slice_os.topics.journal import LabelJournal
-    from slice_os.topics.labels import known_to
     from slice_os.topics.reviewing import origin_of, requirements, to_review
     from slice_os.topics.work import Work
 

@@ -14,10 +14,10 @@ from slice_os.cli.render import printable, show, wants_json
 
 if TYPE_CHECKING:
     from slice_os.corpus import Corpus
+    from slice_os.estimates.tallies import Tally
     from slice_os.stores.protocol import Store
     from slice_os.topics.changes import F
     from slice_os.topics.match import Found
-    from slice_os.topics.tallies import Tally
     from slice_os.topics.work import Work
 
 # The exit status if the rate of a topic is unusual.
@@ -64,8 +64,8 @@ class TopicRun:
 
     def check(self, corpus: Corpus) -> None:
         """Refuse counts by dates, or by a field, that the store does not have."""
+        from slice_os.estimates.tallies import PERIODS, TOTALS
         from slice_os.query.filters import DATE
-        from slice_os.topics.tallies import PERIODS, TOTALS
 
         if self.counts in PERIODS:
             corpus.days(self.date_field or DATE)
@@ -112,8 +112,8 @@ class TopicRun:
 
         Returns the exit status that alerts ask for, or 0.
         """
+        from slice_os.estimates.tallies import PERIODS, alerts, documents_by, tally
         from slice_os.query.filters import DATE
-        from slice_os.topics.tallies import PERIODS, alerts, documents_by, tally
 
         by, dates = self.counts or of, self.date_field or DATE
         hits = list(found) if self.alert else found
@@ -144,7 +144,7 @@ class TopicRun:
 
 def _side_by_side(rows: Sequence[Tally], everywhere: Iterable[str]) -> Iterator[str]:
     """The documents of each topic, a line for each value, with the last periods beside it."""
-    from slice_os.topics.tallies import NOWHERE
+    from slice_os.estimates.tallies import NOWHERE
 
     periods = sorted({*everywhere, *(row.place for row in rows)} - {NOWHERE})[-_PERIODS:]
     cells = {(row.topic, row.within, row.place): row.documents for row in rows}

@@ -29,7 +29,7 @@ from slice_os.cli.topic_tag import tag
 
 if TYPE_CHECKING:
     from slice_os.corpus import Corpus
-    from slice_os.topics.labels import Label
+    from slice_os.labels.label import Label
     from slice_os.topics.topic import Topic
 
 MOST_EXAMPLES = 3
@@ -52,7 +52,7 @@ def test(
 
     The exit status is 1 if an example fails.
     """
-    from slice_os.topics.checks import run_examples
+    from slice_os.combinations.checks import run_examples
     from slice_os.topics.files import read_topics
 
     found = read_topics(paths)
@@ -79,7 +79,7 @@ def lint(
     counter-phrase; with --store also phrases that never win there, because others match the same
     words better. The exit status is 1 if there is a mistake.
     """
-    from slice_os.topics.checks import lint as find_problems
+    from slice_os.combinations.checks import lint as find_problems
 
     if store is None:
         problems = find_problems(paths, encoder.load())
@@ -188,8 +188,8 @@ def learn(
     What is learned, counter-phrases included, goes to the [learned] table of the topic's file.
     To undo it, delete the table. With --store, lines tell what that changes in the store.
     """
+    from slice_os.labels.label import of_topic, read_labels
     from slice_os.topics.files import read_topic, topic_files, write_learned
-    from slice_os.topics.labels import of_topic, read_labels
     from slice_os.topics.learning import learn as learn_topic
     from slice_os.topics.table import learned_table
     from slice_os.topics.work import Work

@@ -13,14 +13,14 @@ import orjson
 
 from slice_os.client.errors import ServiceError, ServiceUnavailableError, error_of, told_error
 from slice_os.client.records import Estimating, Highlights, Tagged
+from slice_os.estimates.tallies import Tally
 from slice_os.hits.document_hits import DocumentHits
 from slice_os.hits.hit import Hit, Hits
+from slice_os.labels.label import Label, label_of
 from slice_os.query.options import HitOptions
 from slice_os.records import record
 from slice_os.text.documents import Document
-from slice_os.topics.labels import Label, label_of
 from slice_os.topics.match import Case, Match, Suggestion
-from slice_os.topics.tallies import Tally
 
 if TYPE_CHECKING:
     import httpx

@@ -20,8 +20,10 @@ from slice_os.client.answers import (
     result,
 )
 from slice_os.errors import imported
+from slice_os.estimates.tallies import Tally
 from slice_os.hits.document_hits import DocumentHits
 from slice_os.hits.hit import Hit, Hits
+from slice_os.labels.label import Label
 from slice_os.query.options import (
     DEFAULT_MINING,
     DEFAULT_SCAN,
@@ -34,9 +36,7 @@ from slice_os.query.options import (
     SearchOptions,
 )
 from slice_os.text.documents import Document
-from slice_os.topics.labels import Label
 from slice_os.topics.match import Case, Match, Suggestion
-from slice_os.topics.tallies import Tally
 
 if TYPE_CHECKING:
     import httpx
@@ -345,7 +345,7 @@ class AsyncClient:
     async def agreement(self, topic: str | None = None) -> list[Mapping[str, Any]]:
         """The agreement of readers on the hits of a topic, or of each.
 
-        These are the fields of a `slice_os.topics.agreement.Agreement`.
+        These are the fields of a `slice_os.estimates.agreement.Agreement`.
         """
         read, params = itemgetter("topics"), {"topic": topic}
         return await self._ask("GET", "agreement", read=read, params=params)

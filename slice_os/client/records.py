@@ -68,8 +68,8 @@ class Estimating:
     """An estimate of what a topic finds and misses, or the way there.
 
     Of ``sampled`` passages, those are ``waiting`` that have no label, each by its nearest span, in
-    random order. The estimate has the fields of a `TopicEstimate` of `slice_os.topics.recall`; it
-    is None while passages wait.
+    random order. The estimate has the fields of `slice_os.estimates.recall.TopicEstimate`; it is
+    None while passages wait.
     """
 
     sampled: int

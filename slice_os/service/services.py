@@ -15,6 +15,7 @@ from slice_os.encoder.model_folder import ModelCard, made_by
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import SliceError
 from slice_os.hits.hit import Hit
+from slice_os.labels.label import Label, known_to
 from slice_os.service.asgi.keys import read_keys
 from slice_os.service.asgi.problems import Problem
 from slice_os.service.asgi.work import WorkPool
@@ -25,7 +26,6 @@ from slice_os.stores.registry import open_store
 from slice_os.threads import checkpoint
 from slice_os.topics.folder import TopicsFolder
 from slice_os.topics.journal import LabelJournal
-from slice_os.topics.labels import Label, known_to
 from slice_os.topics.work import Work
 from slice_os.verifier.registry import chosen_verifier
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from slice_os.topics.files import read_topic, read_topics
     from slice_os.topics.match import Match
-    from slice_os.topics.matching import match_topics
     from slice_os.topics.run import TopicTagger, mine_topics, scan_topics
     from slice_os.topics.topic import Learned, Topic
     from slice_os.topics.utterances.tagger import UtteranceTagger, UtteranceTopic
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 _HOMES = {
     "files": ("read_topic", "read_topics"),
     "match": ("Match",),
-    "matching": ("match_topics",),
     "run": ("TopicTagger", "mine_topics", "scan_topics"),
     "topic": ("Learned", "Topic"),
     "utterances.tagger": ("UtteranceTagger", "UtteranceTopic"),
@@ -29,7 +27,6 @@ __all__ = [
     "TopicTagger",
     "UtteranceTagger",
     "UtteranceTopic",
-    "match_topics",
     "mine_topics",
     "read_topic",
     "read_topics",
@@ -38,7 +35,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used; labels alone need none of the others."""
+    """Import a public name when it is first used; a record alone needs none of the others."""
     for home, names in _HOMES.items():
         if name in names:
             module = importlib.import_module(f"slice_os.topics.{home}")

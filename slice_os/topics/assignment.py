@@ -12,12 +12,12 @@ import numpy as np
 
 from slice_os.arrays import FloatArray
 from slice_os.hits.hit import Hit, overlap, without_vectors
+from slice_os.labels.label import Label
 from slice_os.query.filters import matcher
 from slice_os.query.options import SPAN
 from slice_os.query.query import Where, nearer_counter
 from slice_os.search.refinement import Refinement
 from slice_os.text.documents import Metadata, field_text
-from slice_os.topics.labels import Label
 from slice_os.topics.topic import Requirement, Topic
 
 # Passages whose hits are verified together, so that threads share the work.

@@ -15,8 +15,8 @@ from xxhash import xxh3_64_hexdigest
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError
 from slice_os.hits.hit import Hit, counting, overlap
+from slice_os.labels.label import Label, folded
 from slice_os.tables.replacing import append, appending, contents
-from slice_os.topics.labels import Label, folded
 from slice_os.topics.match import Found
 from slice_os.topics.run import labels_of_store, mine_topics
 from slice_os.topics.topic import Topic

@@ -12,10 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from slice_os.errors import InputError
-from slice_os.tables.replacing import append, appending, contents
-from slice_os.threads import checkpoint, uninterrupted
-from slice_os.topics.folder import NoSuchTopicError, StoredTopic, TopicsFolder
-from slice_os.topics.labels import (
+from slice_os.labels.label import (
     BEGUN,
     DONE,
     RENAME,
@@ -30,6 +27,9 @@ from slice_os.topics.labels import (
     sealed,
     whole_lines,
 )
+from slice_os.tables.replacing import append, appending, contents
+from slice_os.threads import checkpoint, uninterrupted
+from slice_os.topics.folder import NoSuchTopicError, StoredTopic, TopicsFolder
 from slice_os.topics.topic import Topic
 
 
@@ -65,7 +65,7 @@ class LabelJournal:
         return self._lines().renaming
 
     def samples(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-        """The samples to estimate each topic, the latest last; see `slice_os.topics.sampling`.
+        """The samples to estimate each topic, the latest last; see `slice_os.estimates.sampling`.
 
         Raises an `InputError` if a line is no label.
         """

@@ -17,12 +17,12 @@ import numpy as np
 from slice_os.arrays import Float64Array, FloatArray, IntArray
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
+from slice_os.labels.label import SPEAKER, Label
 from slice_os.query.options import HitOptions
 from slice_os.search.refinement import Refinement, refinement
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words, touched_words
 from slice_os.topics.assignment import admits
-from slice_os.topics.labels import SPEAKER, Label
 from slice_os.topics.topic import Learned, Topic
 from slice_os.verifier.claims import Claim, claim_in
 

@@ -12,10 +12,10 @@ from slice_os.arrays import FloatArray
 from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.hits.hit import Hit, counting
+from slice_os.labels.label import Label
 from slice_os.query.filters import Filter, parse_where
 from slice_os.query.options import CLAUSE
 from slice_os.search.run import mine
-from slice_os.topics.labels import Label
 from slice_os.topics.match import Suggestion
 from slice_os.topics.run import TopicQuery, labels_of_store, make_aims
 from slice_os.topics.topic import Topic

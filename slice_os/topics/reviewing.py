@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.hits.hit import Hit
+from slice_os.labels.label import Label, LabelEntry, Origin, folded, known_to
 from slice_os.query.filters import Filter
 from slice_os.topics.assignment import answers
-from slice_os.topics.labels import Label, LabelEntry, Origin, folded, known_to
 from slice_os.topics.near_misses import MARGIN, leaders, near_misses
 from slice_os.topics.run import usual_requirement
 from slice_os.topics.topic import Requirement, Topic

@@ -15,6 +15,7 @@ from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.hits.hit import Hit, HitWithVectors, counting
 from slice_os.ingest.passages import encode_documents
+from slice_os.labels.label import Label
 from slice_os.query.filters import Filter, parse_where
 from slice_os.query.options import LOW_THRESHOLD, SPAN, HitOptions, check_unit
 from slice_os.query.query import Query, Where
@@ -27,7 +28,6 @@ from slice_os.stores.protocol import Store
 from slice_os.text.documents import Document
 from slice_os.text.words import find_words
 from slice_os.topics.assignment import Aim, admits, assign, countered
-from slice_os.topics.labels import Label
 from slice_os.topics.topic import Requirement, Topic
 from slice_os.topics.work import Work
 from slice_os.verifier.claims import Verifier

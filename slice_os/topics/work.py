@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from slice_os.labels.label import Label, read_labels
 from slice_os.topics.folder import TopicsFolder
-from slice_os.topics.labels import Label, read_labels
 from slice_os.topics.topic import Topic
 
 

@@ -23,9 +23,9 @@ from slice_os.evaluation.topics.topic_scores import (
     precision_at,
 )
 from slice_os.evaluation.topics.topic_sets import read_topic_set
+from slice_os.labels.label import Label
 from slice_os.query.options import UTTERANCE_THRESHOLD
 from slice_os.topics import Topic
-from slice_os.topics.labels import Label
 from slice_os.topics.utterances.scores import PhraseVectors
 
 from .commands import run_harness

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from slice_os import Corpus, Document, Hit, SpanEncoder
+from slice_os.combinations import match_topics
 from slice_os.query.options import MineOptions
 from slice_os.search.listing import search_phrases
-from slice_os.topics import match_topics, mine_topics, read_topics
+from slice_os.topics import mine_topics, read_topics
 
 from .support import call_cli, dialogues
 

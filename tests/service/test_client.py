@@ -24,9 +24,9 @@ from slice_os.client import (
     ServiceUnavailableError,
     TopicTable,
 )
+from slice_os.labels.label import Label
 from slice_os.service.asgi.keys import new_key
 from slice_os.topics import Topic
-from slice_os.topics.labels import Label
 from slice_os.topics.run import search_topics
 
 from .conftest import DOCUMENTS, ENVIRONMENT, REPOSITORY, Server, served

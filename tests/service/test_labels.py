@@ -12,8 +12,8 @@ import httpx
 import pytest
 from starlette.testclient import TestClient
 
+from slice_os.labels.label import read_labels
 from slice_os.service.settings import ServiceSettings
-from slice_os.topics.labels import read_labels
 
 from .conftest import DOCUMENTS, Server, served
 

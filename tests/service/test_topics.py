@@ -14,13 +14,14 @@ import pytest
 from starlette.testclient import TestClient
 
 from slice_os import Corpus
+from slice_os.combinations import match_topics
 from slice_os.hits.hit import Hit
+from slice_os.labels.label import Label
 from slice_os.service.app import create_app
 from slice_os.service.resources import counts
 from slice_os.service.settings import ServiceSettings
 from slice_os.threads import checkpoint
-from slice_os.topics import match_topics, mine_topics, read_topic
-from slice_os.topics.labels import Label
+from slice_os.topics import mine_topics, read_topic
 from slice_os.topics.table import read_table
 from slice_os.topics.topic import Topic
 from tests.service.conftest import asking

@@ -27,13 +27,13 @@ from typing import Any
 
 from slice_os.cli.review import Question, ask_about
 from slice_os.errors import InputError, SliceError
+from slice_os.estimates.agreement import disputes
 from slice_os.hits.hit import Context, Hit
-from slice_os.topics.agreement import disputes
+from slice_os.labels.label import Label
 from slice_os.topics.changes import SeenHits
 from slice_os.topics.combination import Combination, Part
 from slice_os.topics.folder import NoSuchTopicError, TopicExistsError, TopicsFolder
 from slice_os.topics.journal import LabelJournal, rename_topic
-from slice_os.topics.labels import Label
 from slice_os.topics.topic import Learned, Topic
 from slice_os.topics.work import Work
 from tests.soak.report import place, tell

@@ -32,8 +32,8 @@ from slice_os.evaluation.topics.topic_scores import (
     precision_at,
 )
 from slice_os.evaluation.topics.topic_sets import TopicSet, TopicText, read_topic_set, texts_of
+from slice_os.labels.label import Label
 from slice_os.records import at_least
-from slice_os.topics.labels import Label
 from slice_os.topics.learning import learn
 from slice_os.topics.topic import Topic
 from slice_os.topics.utterances.scores import PhraseVectors

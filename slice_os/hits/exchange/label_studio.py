@@ -26,7 +26,7 @@ def write_label_studio(documents: HitDocuments, path: Path) -> None:
 
 
 def _task(document: HitDocument) -> dict[str, Any]:
-    """A task; `slice_os.topics.imported_labels` says what the field ``hits`` of its data is for."""
+    """A task; `slice_os.labels.imported` says what the field ``hits`` of its data is for."""
     return {
         "data": {"text": document.text, "doc_id": document.id, "hits": document.given},
         "predictions": [

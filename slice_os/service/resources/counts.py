@@ -11,9 +11,14 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from slice_os.combinations.matching import components, find_matches, missing
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError
+from slice_os.estimates.recall import TopicEstimate
+from slice_os.estimates.sampling import known_estimate
+from slice_os.estimates.tallies import PERIODS, documents_by, tally
 from slice_os.hits.hit import Hit
+from slice_os.labels.label import Label, folded, of_topic
 from slice_os.query.filters import fold_case
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
@@ -28,13 +33,8 @@ from slice_os.tables.spreadsheets import write_csv
 from slice_os.tables.table import collected
 from slice_os.topics.assignment import answers
 from slice_os.topics.folder import StoredTopic
-from slice_os.topics.labels import Label, folded, of_topic
 from slice_os.topics.match import Found, Match
-from slice_os.topics.matching import components, find_matches, missing
-from slice_os.topics.recall import TopicEstimate
 from slice_os.topics.run import mine_topics
-from slice_os.topics.sampling import known_estimate
-from slice_os.topics.tallies import PERIODS, documents_by, tally
 from slice_os.topics.topic import Topic
 
 router = APIRouter(tags=["topics"], route_class=JsonRoute)

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import Field
 
+from slice_os.estimates.recall import TopicEstimate
+from slice_os.estimates.sampling import draw, known_estimate
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.nearness import check_near
 from slice_os.service.resources.bodies import WHOLE, Body, StoreName, pooled
 from slice_os.service.resources.hits import HitsAnswer
 from slice_os.service.resources.topics import TopicName
 from slice_os.service.services import Shared
-from slice_os.topics.recall import TopicEstimate
-from slice_os.topics.sampling import draw, known_estimate
 
 router = APIRouter(tags=["topics"], route_class=JsonRoute)
 

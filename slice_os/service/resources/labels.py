@@ -9,14 +9,14 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from slice_os.estimates.agreement import Agreement, agreement, disputes
+from slice_os.labels.label import Label, LabelEntry, Origin, label_of
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.problems import Problem
 from slice_os.service.resources.bodies import WHOLE, AnyText, Body, Many, answer_of, pooled
 from slice_os.service.resources.topics import Filled, Name
 from slice_os.service.services import Services, Shared
 from slice_os.service.settings import LONGEST_PHRASE
-from slice_os.topics.agreement import Agreement, agreement, disputes
-from slice_os.topics.labels import Label, LabelEntry, Origin, label_of
 from slice_os.topics.reviewing import origin_of, requirements
 
 router = APIRouter(tags=["labels"], route_class=JsonRoute)
@@ -58,7 +58,7 @@ class Passage(Body):
 
 
 class OriginBody(Body):
-    """What found a hit: see `slice_os.topics.labels.Origin`."""
+    """What found a hit: see `slice_os.labels.label.Origin`."""
 
     model: ShortText
     model_hash: ShortText
@@ -120,7 +120,7 @@ class LabelList(BaseModel):
 
 
 class AgreementList(BaseModel):
-    """How far readers agree, by topic; see `slice_os.topics.agreement.Agreement`."""
+    """How far readers agree, by topic; see `slice_os.estimates.agreement.Agreement`."""
 
     topics: list[Agreement]
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
+from slice_os.combinations.matching import components, match_topics, sound
 from slice_os.errors import InputError
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
@@ -26,7 +27,6 @@ from slice_os.service.resources.topics import NewTopic, topic_of
 from slice_os.service.services import Services, Shared
 from slice_os.service.settings import MOST_PHRASES
 from slice_os.topics.match import Lack, Match
-from slice_os.topics.matching import components, match_topics, sound
 from slice_os.topics.topic import Topic
 
 router = APIRouter(tags=["topics"], route_class=JsonRoute)

@@ -10,6 +10,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from slice_os.corpus import Corpus
+from slice_os.estimates.tallies import documents_by
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.known import store_state
@@ -17,7 +18,6 @@ from slice_os.service.resources.bodies import pooled
 from slice_os.service.resources.counts import DateField
 from slice_os.service.services import Shared
 from slice_os.topics.frequent import frequent_sentences
-from slice_os.topics.tallies import documents_by
 
 router = APIRouter(tags=["stores"], route_class=JsonRoute)
 

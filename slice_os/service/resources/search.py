@@ -13,6 +13,7 @@ from fastapi import APIRouter, Header, Query
 from pydantic import BaseModel, Field
 from starlette.responses import RedirectResponse
 
+from slice_os.estimates.tallies import NOWHERE, tally
 from slice_os.hits.hit import Hits
 from slice_os.query.filters import fold_case
 from slice_os.query.options import MAX_CANDIDATES, HitOptions, SearchOptions
@@ -32,7 +33,6 @@ from slice_os.service.resources.hits import HitsAnswer
 from slice_os.service.services import Services, Shared
 from slice_os.service.settings import MOST_HITS, MOST_TEXTS
 from slice_os.stores.protocol import FieldValue
-from slice_os.topics.tallies import NOWHERE, tally
 
 router = APIRouter(tags=["search"], route_class=JsonRoute)
 

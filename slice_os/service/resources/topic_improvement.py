@@ -9,7 +9,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
+from slice_os.combinations.checks import run_examples
 from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.labels.label import of_topic
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.nearness import check_near, most_near, near
@@ -32,8 +34,6 @@ from slice_os.service.resources.topics import (
 )
 from slice_os.service.services import Services, Shared
 from slice_os.topics.changes import Changes, difference
-from slice_os.topics.checks import run_examples
-from slice_os.topics.labels import of_topic
 from slice_os.topics.learning import learn
 from slice_os.topics.match import Case, Suggestion
 from slice_os.topics.near_misses import suggest

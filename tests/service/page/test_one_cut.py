@@ -14,11 +14,11 @@ from starlette.testclient import TestClient
 
 from slice_os import Corpus, SpanEncoder
 from slice_os.hits.bands import UNSURE_FROM
+from slice_os.labels.label import Label
 from slice_os.service.app import create_app
 from slice_os.service.settings import ServiceSettings
 from slice_os.topics import Topic, mine_topics
 from slice_os.topics.changes import difference
-from slice_os.topics.labels import Label
 from slice_os.topics.work import Work
 from tests.command_line import Run
 from tests.service.conftest import Server, served

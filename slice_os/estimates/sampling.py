@@ -17,15 +17,15 @@ from xxhash import xxh3_64_hexdigest
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError
+from slice_os.estimates.recall import Stratum, TopicEstimate, allocated, estimate
 from slice_os.hits.bands import PROBABLE_FROM, UNSURE_FROM
 from slice_os.hits.hit import Hit, without_vectors
+from slice_os.labels.label import Label, LabelKey
 from slice_os.search.hit_builder import HitBuilder
 from slice_os.search.run import all_hits
 from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.protocol import StoreInfo
 from slice_os.topics.journal import LabelJournal
-from slice_os.topics.labels import Label, LabelKey
-from slice_os.topics.recall import Stratum, TopicEstimate, allocated, estimate
 from slice_os.topics.run import TopicQuery, make_aims
 from slice_os.topics.table import topic_table
 from slice_os.topics.topic import Topic

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from slice_os.topics.labels import Label, LabelEntry, folded
-from slice_os.topics.recall import Interval, Totals
+from slice_os.estimates.recall import Interval, Totals
+from slice_os.labels.label import Label, LabelEntry, folded
 
 _DRAWS = 10_000
 # Jeffreys' prior of two readers' answers: both right, one of each (in two ways), both wrong.

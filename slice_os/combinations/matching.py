@@ -10,6 +10,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+from slice_os.combinations.places import Documents, Places
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError, nearest_name
 from slice_os.hits.bands import finding_of
@@ -21,7 +22,6 @@ from slice_os.text.documents import field_text
 from slice_os.topics.assignment import admits
 from slice_os.topics.combination import DOCUMENT, TURN, Combination, Part
 from slice_os.topics.match import Lack, Match
-from slice_os.topics.places import Documents, Places
 from slice_os.topics.run import mine_topics
 from slice_os.topics.topic import Topic
 

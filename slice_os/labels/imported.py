@@ -19,11 +19,11 @@ from slice_os.errors import InputError
 from slice_os.hits.exchange.documents import Given, TextOf
 from slice_os.hits.hit import Context
 from slice_os.hits.labelled import TABLES, labelled_rows
+from slice_os.labels.label import Label, label_of, read_answers
 from slice_os.records import decode, record
 from slice_os.tables.table import json_object
 from slice_os.text.documents import Extent
 from slice_os.text.sentences import sentence_ends
-from slice_os.topics.labels import Label, label_of, read_answers
 
 _LABEL_STUDIO = ".json"
 # The spans of a task, which has one text, come one after the other.

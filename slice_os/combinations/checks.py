@@ -9,12 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
+from slice_os.combinations.matching import components, find_matches
 from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.hits.hit import Hit
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.readers.speakers import speaker_segments
+from slice_os.labels.label import folded
 from slice_os.query.options import SPAN
 from slice_os.search.around import Turn
 from slice_os.search.run import mine
@@ -24,9 +26,7 @@ from slice_os.topics.assignment import Aim, SpanCosines, assign, countered
 from slice_os.topics.combination import DOCUMENT, SECONDS, TURN
 from slice_os.topics.files import examine, topic_files
 from slice_os.topics.journal import LabelJournal
-from slice_os.topics.labels import folded
 from slice_os.topics.match import Case
-from slice_os.topics.matching import components, find_matches
 from slice_os.topics.run import TopicQuery, TopicTagger, make_aims
 from slice_os.topics.topic import Requirement, Topic
 from slice_os.topics.work import Work

@@ -1,0 +1,1 @@
+"""Labels: what people say of hits, in files that programs and other tools write, too."""
