@@ -74,6 +74,8 @@ _ASK = {"Cache-Control": "no-cache"}
 _UNREAD_MILLISECONDS = 60_000
 # To tell those who wait that the service stops.
 _TELLING_SECONDS = 2.0
+# That a process may have open, at least where the system allows it.
+_FILES = 8_192
 
 
 def create_app(settings: ServiceSettings) -> FastAPI:
@@ -164,7 +166,9 @@ class AppServer(uvicorn.Server):
         self._seconds = limits.stop_seconds
         config = uvicorn.Config(
             app,
-            http=partial(PromptProtocol, limits.idle_seconds),  # type: ignore[arg-type]
+            http=partial(  # type: ignore[arg-type]
+                PromptProtocol, limits.idle_seconds, _connections(limits.connections), {}
+            ),
             ws="none",
             # Its lines would show phrases.
             access_log=False,
@@ -178,6 +182,22 @@ class AppServer(uvicorn.Server):
         """Take no new requests, and let those that run end."""
         asyncio.get_running_loop().call_later(self._seconds, self._pool.stop)
         await super().shutdown(sockets)
+
+
+def _connections(most: int) -> int:
+    """The most connections that leave enough of the files that a process may have open.
+
+    These become as many as the system lets it have; on Windows, connections are no files.
+    """
+    try:
+        import resource
+    except ImportError:
+        return most
+    files, allowed = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files < _FILES:
+        files = min(_FILES, allowed) if allowed > 0 else _FILES
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, allowed))
+    return min(most, files // 4)
 
 
 class _Described(FastAPI):

@@ -31,6 +31,8 @@ class Limits:
     Attributes:
         body_bytes: size of the body of a request with documents or hits.
         short_body_bytes: size of any other body.
+        connections: that may be open; beyond them, a further one ends the oldest that waits for the
+            rest of a request.
         bodies_bytes: of all bodies that come in or are worked on; no key has more than half.
         workers: requests that run at the same time, apart from mining and from writing.
         waiting: requests that wait for a worker; more are refused with status 429.
@@ -49,6 +51,7 @@ class Limits:
 
     body_bytes: int = 16 << 20
     short_body_bytes: int = 1 << 20
+    connections: int = 1_000
     bodies_bytes: int = 64 << 20
     workers: int = field(default_factory=lambda: max(2, _usable_cores()))
     waiting: int = 64

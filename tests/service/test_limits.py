@@ -297,6 +297,24 @@ def raw(address: str, path: str, content: bytes, length: int, header: str = "") 
     return connection
 
 
+def test_many_silent_connections_make_room_for_others(settings: ServiceSettings) -> None:
+    app = create_app(replace(settings, limits=Limits(connections=20)))
+    with in_thread(app) as address, ExitStack() as open_sockets:
+        host, port = address.removeprefix("http://").split(":")
+        half = f"GET /health HTTP/1.1\r\nHost: {host}:{port}\r\n".encode()
+        ours = open_sockets.enter_context(httpx.Client(base_url=address, timeout=20))
+        silent = []
+        for number in range(60):
+            one = open_sockets.enter_context(socket.create_connection((host, int(port)), 20))
+            one.sendall(half if number % 2 else b"")
+            silent.append(one)
+            assert number % 20 or ours.get("/health").status_code == 200
+        with suppress(ConnectionResetError):
+            assert not silent[0].recv(1)  # the oldest ones were ended
+        silent[-1].sendall(b"\r\n")
+        assert silent[-1].recv(12) == b"HTTP/1.1 200"
+
+
 def test_a_body_that_does_not_go_on_is_not_waited_for(settings: ServiceSettings) -> None:
     app = create_app(replace(settings, limits=Limits(idle_seconds=0.2)))
     with in_thread(app) as address, raw(address, "/search", b"{", 1_000_000) as sender:

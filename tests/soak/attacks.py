@@ -194,6 +194,7 @@ def hostile_requests(place: Path, chosen: argparse.Namespace) -> dict[str, Any]:
             "quiet": quiet,
             "hosts": hosts,
             "odd_wire": hostile.odd_wire(server),
+            "silent_connections": hostile.silent_connections(server),
             "refused_bodies": hostile.refused_bodies(server, key, chosen.patience),
             "many_senders": hostile.many_senders(server, key),
             "held_threads": hostile.held_threads(server, key, page, chosen.patience),

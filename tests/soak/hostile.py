@@ -9,13 +9,14 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import resource
 import socket
 import threading
 import time
 import zlib
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -247,6 +248,25 @@ def long_work(page: str) -> dict[str, tuple[str, dict[str, Any]]]:
         ),
         "pages with many strokes": (f"/pages/{page}", {"store": "store", "page": 2}),
     }
+
+
+def silent_connections(server: Server, count: int = 3_000) -> dict[str, Any]:
+    """Open connections, send nothing or half a head, and ask for `/health` on others meanwhile."""
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(files[0], count + 500), files[1]))
+    half = f"GET /health HTTP/1.1\r\nHost: {server.address.removeprefix('http://')}\r\n".encode()
+    took: list[float] = []
+    with ExitStack() as opened:
+        for number in range(count):
+            one = opened.enter_context(socket.create_connection(address_of(server), 20))
+            with suppress(ConnectionError):
+                one.sendall(half if number % 2 else b"")
+            if number % 100 == 0:
+                answer, seconds = posted(server, "/health", b"", "", 60, "GET")
+                assert answer == "200", answer
+                took.append(seconds)
+        most = megabytes(server)
+    return {"slowest_health_s": max(took), "most_megabytes": most}
 
 
 def held_threads(server: Server, key: str, page: str, patience: float) -> dict[str, Any]:

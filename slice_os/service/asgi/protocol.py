@@ -22,24 +22,33 @@ class PromptProtocol(H11Protocol):
 
     uvicorn limits the time between two requests alone. Whoever opened connections and sent
     nothing, or half a header, would keep them for good, without a key; so would who goes on to send
-    the body of a request that was refused.
+    the body of a request that was refused. And if many are open, a further one ends the oldest that
+    waits for the rest of a request, so that files to accept connections with never run out.
 
     Args:
         seconds: for a head, from the connection or from the first byte of a further request; and
             for the rest of a body, from the answer.
+        most: connections that may be open.
+        waiting: those of a service that have no whole request, the oldest first.
         given: what uvicorn gives.
     """
 
-    def __init__(self, seconds: float, **given: Any) -> None:
+    def __init__(
+        self, seconds: float, most: int, waiting: dict[PromptProtocol, None], **given: Any
+    ) -> None:
         super().__init__(**given)
         self.conn = _Bounded(h11.SERVER, _LONGEST_HEAD)
-        self._seconds = seconds
+        self._seconds, self._most, self._waiting = seconds, most, waiting
         self._late: TimerHandle | None = None
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """Expect a request."""
         super().connection_made(transport)
         self._watch()
+        if len(self.connections) > self._most:
+            oldest = next(iter(self._waiting))
+            del self._waiting[oldest]
+            oldest.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Take a part of a request."""
@@ -62,9 +71,14 @@ class PromptProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Expect nothing more."""
         self._rest()
+        self._waiting.pop(self, None)
         super().connection_lost(exc)
 
     def _watch(self) -> None:
+        if self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
+            self._waiting[self] = None
+        else:
+            self._waiting.pop(self, None)
         if self.conn.their_state is not h11.IDLE and self.conn.our_state is not h11.DONE:
             self._rest()
         elif self._late is None:
