@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from slice_os import InputError
 from slice_os.hits.hit import Context
 from slice_os.labels.label import Label, Origin, read_labels
+from slice_os.topics import journal as journals
 from slice_os.topics.folder import NoSuchTopicError, TopicsFolder
 from slice_os.topics.journal import LabelJournal, rename_topic
 from tests.soak import kills_topics
@@ -237,7 +238,7 @@ def test_a_flip_is_told_or_changes_nothing(journal: LabelJournal) -> None:
             flipped[place] ^= bit
             journal.path.write_bytes(flipped)
             try:
-                found = journal.read()
+                found = LabelJournal(journal.path).read()
             except InputError:
                 told += 1
             else:
@@ -256,3 +257,18 @@ def test_people_may_edit_and_add_lines(journal: LabelJournal) -> None:
     del row["checksum"]
     journal.path.write_text(json.dumps({**row, "label": False}) + "\n")
     assert [one.label.right for one in journal.read()] == [False]
+
+
+def test_a_file_of_labels_has_a_bound(
+    journal: LabelJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journals, "MOST_LINES", 3)
+    labels = [Label("cancel", text, right=True) for text in ("a", "b", "c", "d")]
+    journal.add(labels[:2])
+    with pytest.raises(InputError, match="has 2 lines and 0 MiB, and takes 3 and"):
+        journal.add(labels[2:])
+    journal.add(labels[2:3])
+    monkeypatch.setattr(journals, "MOST_BYTES", 100)
+    with pytest.raises(InputError, match="move it away"):
+        journal.add_sample("cancel", {})
+    assert [one.label for one in journal.read()] == labels[:3]

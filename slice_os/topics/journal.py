@@ -32,16 +32,21 @@ from slice_os.threads import checkpoint, uninterrupted
 from slice_os.topics.folder import NoSuchTopicError, StoredTopic, TopicsFolder
 from slice_os.topics.topic import Topic
 
+MOST_LINES, MOST_BYTES = 100_000, 128 << 20
+"""Of a file of labels, to which no more are added: all of it is read for each answer."""
+
 
 class LabelJournal:
     """JSON lines of answers, each on the disk once it is given.
 
     No line ever changes: taking an answer back, and renaming a topic, add lines, too. The file,
-    which `read_labels` reads, need not exist before the first label.
+    which `read_labels` reads, need not exist before the first label. It is read again once it has
+    changed.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self._known: tuple[tuple[int, int, int], LabelLines] | None = None
 
     def read(self) -> list[LabelEntry]:
         """The labels that hold, in the order in which they were given; see `read_labels`.
@@ -73,17 +78,15 @@ class LabelJournal:
 
     def add_sample(self, topic: str, drawn: Mapping[str, Any]) -> None:
         """Keep what was drawn; errors as `add`."""
-        with self._opened() as file:
-            append(file, sealed({"topic": topic, SAMPLE: drawn, "date": _now()}))
+        self._add([{"topic": topic, SAMPLE: drawn, "date": _now()}])
 
     def add(self, labels: Sequence[Label]) -> None:
         """Add labels, dated now if they have no date; then they survive a loss of power.
 
-        Raises an `InputError` if the file cannot be written; then none is added.
+        Raises an `InputError` if the file cannot be written, or would be larger than one may be;
+        then none is added.
         """
-        with self._opened() as file:
-            dated = (replace(label, date=label.date or _now()) for label in labels)
-            append(file, b"".join(sealed(label.to_row()) for label in dated))
+        self._add([replace(one, date=one.date or _now()).to_row() for one in labels])
 
     def take_back(self, labels: Iterable[Label]) -> list[Label]:
         """Take back and return the last answers of some readers about some words.
@@ -117,14 +120,30 @@ class LabelJournal:
             append(file, sealed(row))
         return sum(len(answers) for (*_, words), answers in given.items() if words[0] == topic)
 
+    def _add(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        lines = b"".join(map(sealed, rows))
+        with self._opened() as file:
+            before = contents(file)
+            count, size = before.count(b"\n"), len(before)
+            if count + len(rows) > MOST_LINES or size + len(lines) > MOST_BYTES:
+                raise InputError(
+                    f"{self.path}: has {count:,} lines and {size >> 20} MiB, and takes "
+                    f"{MOST_LINES:,} and {MOST_BYTES >> 20} MiB; move it away to begin another one"
+                )
+            append(file, lines)
+
     def _lines(self) -> LabelLines:
         try:
-            content = self.path.read_bytes()
+            found = self.path.stat()
+            state = found.st_ino, found.st_size, found.st_mtime_ns
+            if self._known is None or self._known[0] != state:
+                lines = LabelLines.of(whole_lines(self.path.read_bytes()), self.path)
+                self._known = state, lines
+            return self._known[1]
         except FileNotFoundError:
             return LabelLines()
         except OSError as error:
             raise InputError(f"{self.path}: no labels ({error.strerror})") from None
-        return LabelLines.of(whole_lines(content), self.path)
 
     @contextmanager
     def _opened(self) -> Iterator[FileIO]:
