@@ -12,7 +12,7 @@ import numpy as np
 
 from slice_os.arrays import IntArray
 from slice_os.datasets.files import DataFile, DataRow, DataSource
-from slice_os.evaluation.encoders.span_vectors import cosines, span_vector
+from slice_os.evaluation.encoders.span_vectors import cosines, phrases_in_context
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Harness, Progress, quiet, track
 from slice_os.evaluation.measures import Measure, Numbers, averaged, measured, ranks
@@ -169,11 +169,9 @@ def _scored(
 
 def _cosines(claims: Sequence[Claim], encoder: TextEncoder) -> Numbers:
     """``(n,)`` cosines of phrases and of spans in their texts."""
-    means = []
-    tokens = encoder.tokens([one.text for one in claims])
-    for one, (aligned, vectors) in zip(claims, tokens, strict=True):
-        means.append(span_vector(encoder.representation, aligned, vectors, one.start, one.end))
-    return cosines(encoder.phrases([one.phrase for one in claims]), np.array(means))
+    places = [(one.start, one.end) for one in claims]
+    spans = phrases_in_context(encoder, [one.text for one in claims], places)
+    return cosines(encoder.phrases([one.phrase for one in claims]), spans)
 
 
 HARNESS = Harness(

@@ -200,7 +200,7 @@ def averaged(name: str, values: Callable[[T], npt.ArrayLike], interval: bool = F
 class Graded:
     """``(n,)`` similarities of pairs, by people and by an encoder."""
 
-    gold: Sequence[float]
+    gold: Sequence[float] | Numbers
     scores: npt.NDArray[np.floating]
 
 

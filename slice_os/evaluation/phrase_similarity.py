@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -53,39 +53,35 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class PhraseSet:
-    """A data set, read: graded pairs, or choices for Turney's set; its name is one of `SETS`."""
+    """One of `SETS`, read: items are of `Choice` for Turney's bigrams, else of `GradedPair`."""
 
     name: str
     path: Path
-    pairs: tuple[GradedPair, ...] = ()
-    choices: tuple[Choice, ...] = ()
+    items: Sequence[Any]
 
 
-def read_bird(path: Path) -> PhraseSet:
+def read_bird(path: Path) -> list[GradedPair]:
     """BiRD (Asaadi et al., 2019): relatedness of bigrams, from 0 to 1."""
     columns = ("term1", "term2", "relatedness score")
-    pairs = tuple(
+    return [
         GradedPair(row.text("term1"), row.text("term2"), row.score("relatedness score", 0, 1))
         for row in BIRD.table(path, columns, separator="\t", quoted=False)
-    )
-    return PhraseSet("bird", path, pairs)
+    ]
 
 
-def read_patent(path: Path) -> PhraseSet:
+def read_patent(path: Path) -> list[GradedPair]:
     """Patent phrases, with the titles of patent classes if their file is in the same folder."""
     beside = path.with_name("cpc_titles.json")
     titles = TITLES.json(beside) if beside.is_file() else {}
     if not isinstance(titles, dict) or not all(isinstance(one, str) for one in titles.values()):
         raise TITLES.malformed(beside, "not an object of texts")
-    pairs = tuple(read_patents(path))
+    pairs = list(read_patents(path))
     if titles and (unknown := {pair.field for pair in pairs} - titles.keys()):
         raise TITLES.malformed(beside, f"class {min(unknown)!r} has no title")
-    return PhraseSet(
-        "patent", path, tuple(replace(pair, field=titles.get(pair.field, "")) for pair in pairs)
-    )
+    return [replace(pair, field=titles.get(pair.field, "")) for pair in pairs]
 
 
-def read_turney(path: Path) -> PhraseSet:
+def read_turney(path: Path) -> list[Choice]:
     """Turney's bigrams (2012): which of seven words means the same?"""
     choices = []
     for line, text in enumerate(TURNEY.text(path).splitlines(), start=1):
@@ -97,14 +93,14 @@ def read_turney(path: Path) -> PhraseSet:
             parts = tuple(word for word in others if word in phrase.split())
             rest = tuple(word for word in others if word not in parts)
             choices.append(Choice(phrase, answer, parts, rest))
-    return PhraseSet("turney", path, choices=tuple(choices))
+    return choices
 
 
 # Patterns of file names, in a folder and in its direct subfolders.
-SETS: dict[str, tuple[str, Callable[[Path], PhraseSet], DataSource]] = {
+SETS: dict[str, tuple[str, Callable[[Path], Sequence[Any]], DataSource]] = {
     "bird": ("bird*.txt", read_bird, BIRD),
     "patent": ("train.csv", read_patent, PATENT),
-    "sts-b": ("stsb*.csv", lambda path: PhraseSet("sts-b", path, read_sts_b(path)), STS_B),
+    "sts-b": ("stsb*.csv", read_sts_b, STS_B),
     "turney": ("turney*.txt", read_turney, TURNEY),
 }
 
@@ -118,7 +114,7 @@ def load_sets(data: Path, names: tuple[str, ...] = ()) -> list[PhraseSet]:
     if data.is_file():
         if len(names) != 1:
             raise InputError(f"{data}: say which set the file is: --set {'|'.join(SETS)}")
-        return [SETS[names[0]][1](data)]
+        return [PhraseSet(names[0], data, SETS[names[0]][1](data))]
     found = []
     for name in names or SETS:
         pattern, read, source = SETS[name]
@@ -126,7 +122,7 @@ def load_sets(data: Path, names: tuple[str, ...] = ()) -> list[PhraseSet]:
         paths = [path for path in sorted(paths) if _is_of(path, name)]
         if names and not paths:
             raise source.missing(data / pattern)
-        found += [read(path) for path in paths]
+        found += [PhraseSet(name, path, read(path)) for path in paths]
     if not found:
         listed = ", ".join(pattern for pattern, _, _ in SETS.values())
         raise InputError(f"{data}: no set of phrase similarity; expected a folder with {listed}")
@@ -140,7 +136,7 @@ def _is_of(path: Path, name: str) -> bool:
 
 
 PHRASE, IN_CONTEXT = "phrase", "phrase-in-context"
-SEVEN, FIVE = "7-choices", "5-choices"
+SEVEN, FIVE = CHOICES = ("7-choices", "5-choices")
 PLOTTED = 2_000
 
 PAIR_MEASURES: tuple[Measure[Graded], ...] = (
@@ -171,17 +167,15 @@ def run(
     figures: list[Figure] = []
     for encoder, one, setting in track(work, "encoders and sets", len(work), progress):
         before = encoder.cost
-        if one.choices:
-            cells = measured(CHOICE_MEASURES, choose(encoder, one.choices, setting))
+        if setting in CHOICES:
+            cells = measured(CHOICE_MEASURES, choose(encoder, one.items, setting))
         else:
-            scores = score_pairs(encoder, one.pairs, setting)
-            gold = [pair.score for pair in one.pairs]
+            scores = score_pairs(encoder, one.items, setting)
+            gold = np.array([pair.score for pair in one.items])
             cells = measured(PAIR_MEASURES, Graded(gold, scores))
             title = f"{encoder.name}, {one.path.name}, {setting}"
             shown = np.random.default_rng(0).permutation(len(gold))[:PLOTTED]
-            points = Series(
-                "pairs", tuple(gold[row] for row in shown), tuple(scores[shown].tolist())
-            )
+            points = Series("pairs", tuple(gold[shown].tolist()), tuple(scores[shown].tolist()))
             figures.append(Figure("scatter", title, "similarity by people", "cosine", (points,)))
         about: Row = {"encoder": encoder.name, "set": one.name, "file": one.path.name}
         cost = measured(COST, encoder.cost - before)
@@ -189,7 +183,7 @@ def run(
     return Evaluation(
         "phrase-similarity",
         tuple(rows),
-        tuple(DataFile.of(one.path, len(one.pairs) + len(one.choices)) for one in loaded),
+        tuple(DataFile.of(one.path, len(one.items)) for one in loaded),
         {"limit": limit},
         figures=tuple(figures),
     )
@@ -207,8 +201,8 @@ def score_pairs(encoder: TextEncoder, pairs: Sequence[GradedPair], setting: str)
         vectors = distinct_vectors(encoder.sentences, phrases)
     else:
         texts = [field + phrase for field, phrase in zip(fields, phrases, strict=True)]
-        places = [[(len(field), len(text))] for field, text in zip(fields, texts, strict=True)]
-        vectors = np.concatenate(phrases_in_context(encoder, texts, places))
+        places = [(len(field), len(text)) for field, text in zip(fields, texts, strict=True)]
+        vectors = phrases_in_context(encoder, texts, places)
     return cosines(vectors[: len(pairs)], vectors[len(pairs) :])
 
 
@@ -235,17 +229,14 @@ def choose(encoder: TextEncoder, choices: Sequence[Choice], setting: str) -> Num
 
 
 def _settings(one: PhraseSet) -> tuple[str, ...]:
-    if one.choices:
-        return SEVEN, FIVE
-    return (PHRASE, IN_CONTEXT) if any(pair.field for pair in one.pairs) else (PHRASE,)
+    if one.name == "turney":
+        return CHOICES
+    return (PHRASE, IN_CONTEXT) if any(pair.field for pair in one.items) else (PHRASE,)
 
 
 def _sample(one: PhraseSet, limit: int | None) -> PhraseSet:
-    size = len(one.pairs) + len(one.choices)
-    rows = sorted(np.random.default_rng(0).permutation(size)[:limit].tolist())
-    if one.choices:
-        return replace(one, choices=tuple(one.choices[row] for row in rows))
-    return replace(one, pairs=tuple(one.pairs[row] for row in rows))
+    rows = np.random.default_rng(0).permutation(len(one.items))[:limit]
+    return replace(one, items=[one.items[row] for row in sorted(rows)])
 
 
 HARNESS = Harness(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from itertools import chain
 from math import isfinite
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias, TypeGuard
@@ -38,20 +39,17 @@ class Table:
     @classmethod
     def of(cls, rows: Sequence[Row]) -> Table:
         """Format the rows of an evaluation or a comparison."""
-        columns = filled_columns(rows)
         titles: list[str] = []
         cells: list[list[str]] = []
         numeric: list[bool] = []
-        for key in columns:
-            if _interval_of(key, columns):
-                continue
+        for key, ends in filled_columns(rows).items():
             titles.append(key.replace("_", " "))
             cells.append([show(row.get(key)) for row in rows])
             numeric.append(all(row.get(key) is None or is_number(row.get(key)) for row in rows))
-            if has_interval(key, columns):
+            if ends:
                 titles.append("95 %")
-                ends = [(row.get(f"{key}_low"), row.get(f"{key}_high")) for row in rows]
-                cells.append(["" if None in pair else " … ".join(map(show, pair)) for pair in ends])
+                pairs = [[row.get(end) for end in ends] for row in rows]
+                cells.append(["" if None in one else " … ".join(map(show, one)) for one in pairs])
                 numeric.append(True)
         return cls(tuple(titles), tuple(zip(*cells, strict=True)), tuple(numeric))
 
@@ -93,17 +91,10 @@ def main_columns(rows: Sequence[Row], identity: Sequence[str], main: Sequence[st
         key
         for key in columns
         if key not in identity and any(isinstance(row.get(key), float) for row in rows)
-        if not _interval_of(key, columns)
     ]
-    chosen = distinguishing(rows, identity)[: MAIN_COLUMNS - 1]
-    room = MAIN_COLUMNS - len(chosen)
-    for key in figures:
-        if room > 0:
-            chosen.append(key)
-            room -= 1
-        if room > 0 and has_interval(key, columns):
-            chosen += [f"{key}_low", f"{key}_high"]
-            room -= 1
+    names = distinguishing(rows, identity)[: MAIN_COLUMNS - 1]
+    shown = [part for key in figures for part in ([key], columns.get(key)) if part]
+    chosen = {*names, *chain.from_iterable(shown[: MAIN_COLUMNS - len(names)])}
     return [{key: cell for key, cell in row.items() if key in chosen} for row in rows]
 
 
@@ -113,18 +104,14 @@ def distinguishing(rows: Sequence[Row], identity: Sequence[str]) -> list[str]:
     return filled[:1] + [key for key in filled[1:] if len({row.get(key) for row in rows}) > 1]
 
 
-def filled_columns(rows: Sequence[Row]) -> list[str]:
-    """Columns that have a value in some row, in order of appearance."""
-    return [
-        key
-        for key in dict.fromkeys(key for row in rows for key in row)
-        if any(row.get(key) is not None for row in rows)
-    ]
-
-
-def has_interval(key: str, columns: Sequence[str]) -> bool:
-    """Whether a column is accompanied by the two ends of its interval."""
-    return f"{key}_low" in columns and f"{key}_high" in columns
+def filled_columns(rows: Sequence[Row]) -> dict[str, tuple[str, str] | None]:
+    """Columns with a value in some row, in order of appearance, and the ends of their intervals."""
+    keys = dict.fromkeys(key for row in rows for key in row)
+    filled = [key for key in keys if any(row.get(key) is not None for row in rows)]
+    pairs = {key: (f"{key}_low", f"{key}_high") for key in filled}
+    ends = {key: pair for key, pair in pairs.items() if set(pair) <= pairs.keys()}
+    inner = set(chain.from_iterable(ends.values()))
+    return {key: ends.get(key) for key in filled if key not in inner}
 
 
 def is_number(cell: Cell) -> TypeGuard[int | float]:
@@ -147,12 +134,6 @@ def show(cell: Cell) -> str:
             return f"{cell:.0e}"
         return f"{cell:,.1f}" if abs(cell) >= 100 else f"{cell:.3f}"
     return cell
-
-
-def _interval_of(key: str, columns: Sequence[str]) -> str | None:
-    """The column whose interval a column is an end of, if any."""
-    figure = key.removesuffix("_low").removesuffix("_high")
-    return figure if figure != key and figure in columns and has_interval(figure, columns) else None
 
 
 @dataclass(frozen=True, slots=True)

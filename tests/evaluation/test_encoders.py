@@ -197,10 +197,10 @@ def test_fast_and_naive_span_cosines_agree(spec: str) -> None:
 def test_words_are_located_by_the_characters_they_touch(shipped: TextEncoder) -> None:
     ((_, vectors),) = shipped.tokens(["end my plan today"])
     for place in ((4, 11), (5, 8)):
-        ((row,),) = phrases_in_context(shipped, ["end my plan today"], [[place]])
+        (row,) = phrases_in_context(shipped, ["end my plan today"], [place])
         assert row == pytest.approx(vectors[1:3].mean(axis=0))
     with pytest.raises(InputError, match="the phrase ' ' has no word"):
-        phrases_in_context(shipped, ["end my plan today"], [[(3, 4)]])
+        phrases_in_context(shipped, ["end my plan today"], [(3, 4)])
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -117,30 +117,22 @@ class InContext(str):
 
 
 def phrases_in_context(
-    encoder: TextEncoder, texts: Sequence[str], places: Sequence[Sequence[Span]]
-) -> list[FloatArray]:
-    """``(n_places, dimension)`` vectors for each text, of phrases in it, not normalised.
+    encoder: TextEncoder, texts: Sequence[str], places: Sequence[Span]
+) -> FloatArray:
+    """``(n_texts, dimension)`` vectors of the phrase at a place of each text, not normalised.
 
     There is one pass for each different text. A phrase includes all the words that it touches; one
     without a word is an `InputError`. An encoder without token vectors reads each phrase as
     `InContext`, in a pass of its own.
     """
     if encoder.representation == "whole":
-        pairs = [
-            InContext(text[start:end], text)
-            for text, some in zip(texts, places, strict=True)
-            for start, end in some
-        ]
-        return np.split(encoder.phrases(pairs), np.cumsum([len(some) for some in places])[:-1])
+        pairs = zip(texts, places, strict=True)
+        return encoder.phrases([InContext(text[slice(*place)], text) for text, place in pairs])
     rows: dict[str, list[int]] = {}
     for row, text in enumerate(texts):
         rows.setdefault(text, []).append(row)
-    found: list[FloatArray] = [np.empty(0, dtype=np.float32)] * len(texts)
+    found = [np.empty(0, dtype=np.float32)] * len(texts)
     for aligned, vectors in encoder.tokens(list(rows)):
         for row in rows[aligned.text]:
-            spans = [
-                span_vector(encoder.representation, aligned, vectors, *place)
-                for place in places[row]
-            ]
-            found[row] = np.array(spans, dtype=np.float32)
-    return found
+            found[row] = span_vector(encoder.representation, aligned, vectors, *places[row])
+    return np.array(found, dtype=np.float32)

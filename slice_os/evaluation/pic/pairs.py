@@ -125,8 +125,8 @@ def encode_pairs(encoder: TextEncoder, pairs: Sequence[PlacedPair], setting: str
         vectors = distinct_vectors(encoder.phrases, phrases)
     else:
         sentences = [one.pair.sentence1 for one in pairs] + [one.pair.sentence2 for one in pairs]
-        places = [[one.place1] for one in pairs] + [[one.place2] for one in pairs]
-        vectors = np.concatenate(phrases_in_context(encoder, sentences, places))
+        places = [one.place1 for one in pairs] + [one.place2 for one in pairs]
+        vectors = phrases_in_context(encoder, sentences, places)
     similar = np.array([placed.pair.similar for placed in pairs])
     return PairVectors(vectors[: len(pairs)], vectors[len(pairs) :], similar)
 

@@ -158,7 +158,7 @@ def rank_phrases(encoder: TextEncoder, question: PhraseQuestion, setting: str) -
     elif setting == SINGLE_PASS:
         queries = encoder.phrases([question.query])
         inside = [(one.start, one.end) for one in candidates]
-        (spans,) = phrases_in_context(encoder, [text], [inside])
+        spans = phrases_in_context(encoder, [text] * len(inside), inside)
     else:
         queries, spans = _in_sentences(encoder, question, candidates)
     scores = cosines(np.broadcast_to(queries, spans.shape), spans)
@@ -176,11 +176,11 @@ def _in_sentences(
     texts, places = [], []
     for one in candidates:
         texts.append(question.context[one.sentence_start : one.sentence_end])
-        places.append([(one.start - one.sentence_start, one.end - one.sentence_start)])
-    for text, ((start, end),) in zip(texts.copy(), places.copy(), strict=True):
+        places.append((one.start - one.sentence_start, one.end - one.sentence_start))
+    for text, (start, end) in zip(texts.copy(), places.copy(), strict=True):
         texts.append(text[:start] + question.query + text[end:])
-        places.append([(start, start + len(question.query))])
-    vectors = np.concatenate(phrases_in_context(encoder, texts, places))
+        places.append((start, start + len(question.query)))
+    vectors = phrases_in_context(encoder, texts, places)
     return vectors[len(candidates) :], vectors[: len(candidates)]
 
 
