@@ -10,6 +10,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from slice_os.arrays import Float64Array
 from slice_os.corpus import Corpus
 from slice_os.datasets.files import DataFile
 from slice_os.datasets.span_sets import DocumentSpan, SpanSet, read_span_set
@@ -17,7 +18,7 @@ from slice_os.encoder.calibration import Calibration, fit_calibration
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Harness, Progress, quiet, track
-from slice_os.evaluation.measures import Measure, Numbers, averaged, measured
+from slice_os.evaluation.measures import Measure, averaged, measured
 from slice_os.evaluation.results import Evaluation, Figure, Row, Series
 from slice_os.evaluation.span_retrieval.measures import halves_overlap
 from slice_os.evaluation.span_retrieval.ranking import CORPUS, ranking_tasks, span_encoder
@@ -31,8 +32,8 @@ BINS = 10
 class Outcomes:
     """Probabilities of ``(n,)`` hits, and 1 for each hit that is right, else 0."""
 
-    probabilities: Numbers
-    right: Numbers
+    probabilities: Float64Array
+    right: Float64Array
 
 
 class Bin(NamedTuple):
@@ -43,7 +44,7 @@ class Bin(NamedTuple):
     right: float
 
 
-def reliability(probabilities: Numbers, right: Numbers) -> list[Bin]:
+def reliability(probabilities: Float64Array, right: Float64Array) -> list[Bin]:
     """Bins of equal width, without the empty ones (Guo et al. 2017, section 2)."""
     numbers = np.minimum((probabilities * BINS).astype(int), BINS - 1)
     parts = [numbers == number for number in np.unique(numbers)]
@@ -53,7 +54,7 @@ def reliability(probabilities: Numbers, right: Numbers) -> list[Bin]:
     ]
 
 
-def expected_calibration_error(probabilities: Numbers, right: Numbers) -> float:
+def expected_calibration_error(probabilities: Float64Array, right: Float64Array) -> float:
     """Mean gap between probability and share right over the bins (Guo et al. 2017, equation 3)."""
     bins = reliability(probabilities, right)
     return sum(one.hits * abs(one.probability - one.right) for one in bins) / max(len(right), 1)
@@ -83,11 +84,11 @@ class Labelled(NamedTuple):
         right: 1 if the span is right, else 0.
     """
 
-    cosines: Numbers
-    phrase_words: Numbers
-    span_words: Numbers
-    shown: Numbers
-    right: Numbers
+    cosines: Float64Array
+    phrase_words: Float64Array
+    span_words: Float64Array
+    shown: Float64Array
+    right: Float64Array
 
 
 def run(
@@ -120,7 +121,7 @@ def run(
         hits = label_hits(tested, encoder, progress)
         if not len(hits.right):
             raise InputError("no query has a hit; give documents with words and queries")
-        kinds: dict[str, Numbers] = {"cosine": np.clip(hits.cosines, 0, 1)}
+        kinds: dict[str, Float64Array] = {"cosine": np.clip(hits.cosines, 0, 1)}
         if spans.calibration is not None:
             kinds["by the cosine"] = spans.calibration.probabilities(*hits[:3])
         if not np.isnan(hits.shown).any():

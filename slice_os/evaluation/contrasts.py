@@ -10,12 +10,12 @@ from typing import Annotated
 
 import numpy as np
 
-from slice_os.arrays import IntArray
+from slice_os.arrays import Float64Array, IntArray
 from slice_os.datasets.files import DataFile, DataRow, DataSource
 from slice_os.evaluation.encoders.span_vectors import cosines, phrases_in_context
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Harness, Progress, quiet, track
-from slice_os.evaluation.measures import Measure, Numbers, averaged, measured, ranks
+from slice_os.evaluation.measures import Measure, averaged, measured, ranks
 from slice_os.evaluation.results import Evaluation, Row
 from slice_os.evaluation.span_retrieval.ranking import span_encoder
 from slice_os.text.words import find_words
@@ -73,11 +73,11 @@ LIKELY = 0.5
 class PairScores:
     """``(n,)`` scores of the spans that say the phrases, and of the others, by one scorer."""
 
-    says: Numbers
-    contrast: Numbers
+    says: Float64Array
+    contrast: Float64Array
 
     @property
-    def right(self) -> Numbers:
+    def right(self) -> Float64Array:
         """``(n,)`` 1 where the span that says the phrase has the higher score, ½ where equal."""
         return (np.sign(self.says - self.contrast) + 1) / 2
 
@@ -146,7 +146,7 @@ def _scored(
     sides = ([pair.says for pair in pairs], [pair.contrast for pair in pairs])
     similar = [_cosines(claims, encoder) for claims in sides]
     yield COSINE, PairScores(*similar)
-    priors: list[Numbers] | None = None
+    priors: list[Float64Array] | None = None
     if calibration is not None:
         priors = [
             calibration.probabilities(
@@ -159,7 +159,7 @@ def _scored(
         yield PROBABILITY, PairScores(*priors)
     for name in verifiers:
         verifier = find_verifier(name, span_encoder(encoder))
-        given: list[Numbers] = []
+        given: list[Float64Array] = []
         for side, claims in enumerate(sides):
             known = [None] * len(pairs) if priors is None else priors[side].tolist()
             made = [replace(one, prior=prior) for one, prior in zip(claims, known, strict=True)]
@@ -167,7 +167,7 @@ def _scored(
         yield name, PairScores(*given)
 
 
-def _cosines(claims: Sequence[Claim], encoder: TextEncoder) -> Numbers:
+def _cosines(claims: Sequence[Claim], encoder: TextEncoder) -> Float64Array:
     """``(n,)`` cosines of phrases and of spans in their texts."""
     places = [(one.start, one.end) for one in claims]
     spans = phrases_in_context(encoder, [one.text for one in claims], places)

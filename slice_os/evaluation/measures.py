@@ -6,17 +6,15 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from slice_os.arrays import Float64Array
 from slice_os.errors import imported
 from slice_os.evaluation.encoders.text_encoder import Cost
 from slice_os.evaluation.results import Cell
-
-Numbers: TypeAlias = npt.NDArray[np.float64]
-Labels: TypeAlias = npt.NDArray[np.bool_]
 
 RESAMPLES = 2_000
 BATCH_NUMBERS = 4_000_000
@@ -36,18 +34,18 @@ class Significance(NamedTuple):
     p_value: float
 
 
-def pearson(x: npt.ArrayLike, y: npt.ArrayLike, axis: int = -1) -> Numbers:
+def pearson(x: npt.ArrayLike, y: npt.ArrayLike, axis: int = -1) -> Float64Array:
     """Pearson's correlation along an axis; nan if either side is constant."""
     left, right = np.asarray(x, np.float64), np.asarray(y, np.float64)
     left = left - left.mean(axis=axis, keepdims=True)
     right = right - right.mean(axis=axis, keepdims=True)
     lengths = np.sqrt((left**2).sum(axis=axis) * (right**2).sum(axis=axis))
     with np.errstate(invalid="ignore", divide="ignore"):
-        correlations: Numbers = (left * right).sum(axis=axis) / lengths
+        correlations: Float64Array = (left * right).sum(axis=axis) / lengths
     return correlations
 
 
-def spearman(x: npt.ArrayLike, y: npt.ArrayLike, axis: int = -1) -> Numbers:
+def spearman(x: npt.ArrayLike, y: npt.ArrayLike, axis: int = -1) -> Float64Array:
     """Spearman's rank correlation, ties at their mean rank; nan if either side is constant."""
     return pearson(ranks(x, axis), ranks(y, axis), axis)
 
@@ -153,9 +151,9 @@ def paired_effect(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     return float(differences.mean() / deviation)
 
 
-def ranks(values: npt.ArrayLike, axis: int = -1) -> Numbers:
+def ranks(values: npt.ArrayLike, axis: int = -1) -> Float64Array:
     """The rank of each value along an axis, from 1; equal ones share their mean rank."""
-    numbers: Numbers = _scipy_stats().rankdata(values, axis=axis)
+    numbers: Float64Array = _scipy_stats().rankdata(values, axis=axis)
     return numbers
 
 
@@ -200,11 +198,11 @@ def averaged(name: str, values: Callable[[T], npt.ArrayLike], interval: bool = F
 class Graded:
     """``(n,)`` similarities of pairs, by people and by an encoder."""
 
-    gold: Sequence[float] | Numbers
+    gold: Sequence[float] | Float64Array
     scores: npt.NDArray[np.floating]
 
 
-def _correlation(name: str, statistic: Callable[..., Numbers]) -> Measure[Graded]:
+def _correlation(name: str, statistic: Callable[..., Float64Array]) -> Measure[Graded]:
     return Measure(
         name,
         lambda one: float(statistic(one.gold, one.scores)),

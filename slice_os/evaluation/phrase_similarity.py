@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from slice_os.arrays import Float64Array
 from slice_os.datasets.files import DataFile, DataSource
 from slice_os.datasets.graded_pairs import PATENT, STS_B, GradedPair, read_patents, read_sts_b
 from slice_os.errors import InputError
@@ -21,7 +22,6 @@ from slice_os.evaluation.measures import (
     COST,
     Graded,
     Measure,
-    Numbers,
     measured,
 )
 from slice_os.evaluation.results import Evaluation, Figure, Row, Series
@@ -143,7 +143,7 @@ PAIR_MEASURES: tuple[Measure[Graded], ...] = (
     *CORRELATIONS,
     Measure("pairs", lambda one: len(one.gold)),
 )
-CHOICE_MEASURES: tuple[Measure[Numbers], ...] = (ACCURACY, Measure("pairs", len))
+CHOICE_MEASURES: tuple[Measure[Float64Array], ...] = (ACCURACY, Measure("pairs", len))
 
 
 def run(
@@ -189,7 +189,7 @@ def run(
     )
 
 
-def score_pairs(encoder: TextEncoder, pairs: Sequence[GradedPair], setting: str) -> Numbers:
+def score_pairs(encoder: TextEncoder, pairs: Sequence[GradedPair], setting: str) -> Float64Array:
     """``(n,)`` cosines of pairs.
 
     In the setting ``phrase``, each phrase is encoded by itself, like a sentence; in
@@ -206,7 +206,7 @@ def score_pairs(encoder: TextEncoder, pairs: Sequence[GradedPair], setting: str)
     return cosines(vectors[: len(pairs)], vectors[len(pairs) :])
 
 
-def choose(encoder: TextEncoder, choices: Sequence[Choice], setting: str) -> Numbers:
+def choose(encoder: TextEncoder, choices: Sequence[Choice], setting: str) -> Float64Array:
     """Whether the word most similar to each phrase is the right one.
 
     ``5-choices`` are those without the words of the phrase itself, as in Yu and Ettinger (2020).

@@ -86,9 +86,9 @@ def evaluate(*arguments: str) -> list[dict[str, Any]]:
 class TestData:
     def test_takes_phrases_at_even_distances_and_then_labels(self, tmp_path: Path) -> None:
         data = read_topic_set(write_set(tmp_path / "own.jsonl"), 2, 3)
-        assert data.topics == tuple(TOPICS)
+        assert [topic.name for topic in data.topics] == list(TOPICS)
         texts = TOPICS["cancel"]
-        assert data.phrases[0] == (texts[0], texts[3])
+        assert data.topics[0].phrases == (texts[0], texts[3])
         assert [one.text for one in data.labelled[:3]] == [texts[1], texts[2], texts[4]]
         assert len(data.documents) == 9
         assert [one.topic for one in data.documents].count(None) == 3
@@ -100,7 +100,7 @@ class TestData:
             stream.write(json.dumps(row) + "\n")
         data = read_topic_set(path, 2, 3)
         kept = [text for text in TOPICS["cancel"][:6] if text != "please end my plan"]
-        assert data.phrases[0] == (kept[0], kept[2])
+        assert data.topics[0].phrases == (kept[0], kept[2])
 
     @pytest.mark.parametrize(
         ("line", "message"),
@@ -132,7 +132,7 @@ class TestData:
         data = read_topic_set(DATA / name, 5, 20)
         assert len(data.topics) == topics
         assert len(data.documents) == documents
-        assert {len(some) for some in data.phrases} == {5}
+        assert {len(topic.phrases) for topic in data.topics} == {5}
 
 
 class TestMeasures:

@@ -10,13 +10,12 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from slice_os.arrays import FloatArray
+from slice_os.arrays import BoolArray, Float64Array, FloatArray
 from slice_os.datasets.files import DataFile
 from slice_os.datasets.span_sets import Span
 from slice_os.errors import imported
 from slice_os.evaluation.encoders.span_vectors import cosines, distinct_vectors, phrases_in_context
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
-from slice_os.evaluation.measures import Labels, Numbers
 from slice_os.evaluation.pic.phrase_files import (
     PAIRS,
     PhrasePair,
@@ -70,10 +69,10 @@ class PairVectors:
 
     first: FloatArray
     second: FloatArray
-    similar: Labels
+    similar: BoolArray
 
     @property
-    def cosines(self) -> Numbers:
+    def cosines(self) -> Float64Array:
         """``(n,)`` similarity of each pair."""
         return cosines(self.first, self.second)
 
@@ -82,7 +81,7 @@ class PairVectors:
         """``(n, 2 · dimension)``."""
         return np.concatenate([self.first, self.second], axis=1)
 
-    def select(self, rows: Labels) -> PairVectors:
+    def select(self, rows: BoolArray) -> PairVectors:
         """Those of some rows."""
         return PairVectors(self.first[rows], self.second[rows], self.similar[rows])
 
@@ -131,7 +130,7 @@ def encode_pairs(encoder: TextEncoder, pairs: Sequence[PlacedPair], setting: str
     return PairVectors(vectors[: len(pairs)], vectors[len(pairs) :], similar)
 
 
-def hold_out(pairs: Sequence[PlacedPair]) -> Labels:
+def hold_out(pairs: Sequence[PlacedPair]) -> BoolArray:
     """``(n,)`` pairs to hold out: all of a tenth of the first sentences, chosen at random."""
     sentences = sorted({placed.pair.sentence1 for placed in pairs})
     order = np.random.default_rng(0).permutation(len(sentences))
@@ -139,7 +138,7 @@ def hold_out(pairs: Sequence[PlacedPair]) -> Labels:
     return np.array([placed.pair.sentence1 in chosen for placed in pairs])
 
 
-def best_threshold(scores: Numbers, labels: Labels) -> float:
+def best_threshold(scores: Float64Array, labels: BoolArray) -> float:
     """The threshold that classifies these examples best.
 
     As in PiC (section 5.1), every score is tried; a pair is similar if its score is at least the
@@ -164,12 +163,12 @@ class Discriminant:
         """The score at which it changes sign; nan if it never does."""
         return -self.offset / self.slope if self.slope else float("nan")
 
-    def predict(self, scores: Numbers) -> Labels:
+    def predict(self, scores: Float64Array) -> BoolArray:
         """Whether each is similar, ``(n,)``."""
         return self.slope * np.asarray(scores, dtype=np.float64) + self.offset >= 0
 
 
-def fit_discriminant(scores: Numbers, labels: Labels) -> Discriminant:
+def fit_discriminant(scores: Float64Array, labels: BoolArray) -> Discriminant:
     """The linear discriminant of one score, PCPE's "simple linear discriminative model".
 
     Both classes are assumed to be normal with one variance (its maximum-likelihood estimate),
@@ -198,18 +197,22 @@ class PairClassifier:
     epochs: int
     dev_accuracy: float
 
-    def predict(self, pairs: FloatArray) -> Labels:
+    def predict(self, pairs: FloatArray) -> BoolArray:
         """Whether each pair is similar, from ``(n, 2 · dimension)`` vectors side by side."""
         import torch
 
         with torch.inference_mode():
             logits = self.network(torch.from_numpy(np.ascontiguousarray(pairs)))
-        similar: Labels = (logits[:, 0] >= 0).numpy()
+        similar: BoolArray = (logits[:, 0] >= 0).numpy()
         return similar
 
 
 def train_classifier(
-    pairs: FloatArray, labels: Labels, dev_pairs: FloatArray, dev_labels: Labels, seed: int = 0
+    pairs: FloatArray,
+    labels: BoolArray,
+    dev_pairs: FloatArray,
+    dev_labels: BoolArray,
+    seed: int = 0,
 ) -> PairClassifier:
     """Train on the vectors of pairs, as PiC describes (section 5.1 and appendix A).
 

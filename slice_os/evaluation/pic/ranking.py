@@ -15,12 +15,11 @@ from itertools import pairwise
 import numpy as np
 import regex
 
-from slice_os.arrays import FloatArray
+from slice_os.arrays import Float64Array, FloatArray
 from slice_os.datasets.span_sets import Span
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.span_vectors import cosines, phrases_in_context
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
-from slice_os.evaluation.measures import Numbers
 from slice_os.evaluation.pic.phrase_files import PhraseQuestion
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words, touched_words
@@ -132,7 +131,7 @@ class RankedPhrases:
     """
 
     candidates: tuple[Candidate, ...]
-    scores: Numbers
+    scores: Float64Array
     rank: int
 
 

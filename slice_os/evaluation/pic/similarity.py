@@ -12,10 +12,11 @@ from typing import Annotated
 import numpy as np
 import orjson
 
+from slice_os.arrays import BoolArray
 from slice_os.evaluation.encoders.causal import PROMPTS, CausalEncoder, CausalModel
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Harness, Progress, Settings, quiet, track
-from slice_os.evaluation.measures import ACCURACY, COST, Labels, measured
+from slice_os.evaluation.measures import ACCURACY, COST, measured
 from slice_os.evaluation.pic.pairs import (
     DATA,
     IN_CONTEXT,
@@ -69,7 +70,7 @@ def run(
         tested = encode_pairs(encoder, splits.pairs[splits.split], setting)
         cost = encoder.cost - before
         title = f"{encoder.name}, {setting}"
-        results: dict[str, tuple[Labels, dict[str, float]]] = {}
+        results: dict[str, tuple[BoolArray, dict[str, float]]] = {}
         if COSINE in methods:
             threshold = best_threshold(train.cosines, train.similar)
             right = (tested.cosines >= threshold) == tested.similar
@@ -119,7 +120,7 @@ def run(
 
 def _classify(
     encoder: TextEncoder, setting: str, splits: PairSplits, train: PairVectors, tested: PairVectors
-) -> tuple[Labels, dict[str, float]]:
+) -> tuple[BoolArray, dict[str, float]]:
     """Train with several seeds; which pairs are right, ``(SEEDS, n)``, and cells for the row."""
     if splits.split != "dev" and "dev" in splits.pairs:
         dev = encode_pairs(encoder, splits.pairs["dev"], setting)
@@ -142,7 +143,7 @@ def _classify(
 
 
 def _examples(
-    title: str, pairs: Sequence[PlacedPair], tested: PairVectors, right: Labels, threshold: float
+    title: str, pairs: Sequence[PlacedPair], tested: PairVectors, right: BoolArray, threshold: float
 ) -> Iterator[Example]:
     """The pairs furthest on the wrong side of the threshold."""
     values = tested.cosines

@@ -10,12 +10,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from slice_os.arrays import FloatArray, IntArray
+from slice_os.arrays import Float64Array, FloatArray, IntArray
 from slice_os.datasets.span_sets import Span
 from slice_os.evaluation.encoders.span_vectors import all_span_cosines, cosines
 from slice_os.evaluation.encoders.text_encoder import Cost, TextEncoder
 from slice_os.evaluation.harness import Progress, quiet, track
-from slice_os.evaluation.measures import Numbers
 from slice_os.evaluation.sts_b_context.context_rows import ContextRow
 from slice_os.text.words import find_words
 
@@ -107,7 +106,7 @@ class Scores:
     encoder: str
     setting: str
     max_size: int | None
-    values: Numbers
+    values: Float64Array
     places: tuple[Span | None, ...]
     cost: Cost
 

@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from slice_os.arrays import FloatArray
+from slice_os.arrays import BoolArray, FloatArray
 from slice_os.datasets.files import DataFile
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
@@ -20,7 +20,6 @@ from slice_os.evaluation.results import Evaluation, Row
 from slice_os.evaluation.topics.topic_scores import (
     SCORINGS,
     BestSpans,
-    Flags,
     Scored,
     Scoring,
     average_precision,
@@ -31,12 +30,11 @@ from slice_os.evaluation.topics.topic_scores import (
     phrase_vectors,
     precision_at,
 )
-from slice_os.evaluation.topics.topic_sets import TopicSet, TopicText, read_topic_set, texts_of
+from slice_os.evaluation.topics.topic_sets import TopicSet, TopicText, read_topic_set
 from slice_os.labels.label import Label
 from slice_os.records import at_least
 from slice_os.topics.learning import learn
 from slice_os.topics.topic import Topic
-from slice_os.topics.utterances.scores import PhraseVectors
 
 Answers: TypeAlias = Sequence[Sequence[int]]
 """For each topic, numbers of the texts that are labelled."""
@@ -85,7 +83,7 @@ def asked_about(scores: FloatArray, threshold: float, n_labels: int) -> Answers:
 def learned(
     topics: Sequence[Topic],
     texts: Sequence[str],
-    gold: Flags,
+    gold: BoolArray,
     answers: Answers,
     learner: Learner = add_labels,
 ) -> list[Topic]:
@@ -113,18 +111,25 @@ F1_MEASURES: tuple[Measure[Scored], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """A pool of texts to label and documents to find, with the best spans of both.
+class Part:
+    """Texts, their best spans, and ``(n_topics, n_texts)`` gold."""
 
-    Gold is ``(n_topics, n_texts)`` and ``(n_topics, n_documents)``.
-    """
-
-    topics: tuple[Topic, ...]
-    pool: tuple[str, ...]
-    pool_spans: BestSpans
-    pool_gold: Flags
+    texts: Sequence[str]
     spans: BestSpans
-    gold: Flags
+    gold: BoolArray
+
+    def of(self, topics: Sequence[int], texts: slice) -> Part:
+        """That of some topics and texts."""
+        return Part(self.texts[texts], self.spans.rows(texts), self.gold[topics, texts])
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Topics, a pool of texts to label, and the documents to find."""
+
+    topics: Sequence[Topic]
+    pool: Part
+    documents: Part
 
 
 def run(
@@ -159,7 +164,7 @@ def run(
         task = _task(tested, encoder, progress)
         others = [fold for one in tuned for fold in _folds(one, encoder, progress)]
         for scoring in SCORINGS:
-            if task.spans.calibration is None and "probability" in scoring.name:
+            if task.documents.spans.calibration is None and "probability" in scoring.name:
                 continue
             steps: list[tuple[str, int | None, Learner]] = [(scoring.name, None, add_labels)]
             if labels:
@@ -217,7 +222,7 @@ def data_files(tested: TopicSet, tuned: Sequence[TopicSet]) -> tuple[DataFile, .
     rows: dict[Path, int] = {}
     for one in (tested, *tuned):
         train, test = one.files[0], one.files[-1]
-        rows[train] = sum(map(len, one.phrases)) + len(one.labelled)
+        rows[train] = sum(len(topic.phrases) for topic in one.topics) + len(one.labelled)
         if one is tested:
             rows[test] = rows.get(test, 0) + len(one.documents)
     return tuple(DataFile.of(file, count) for file, count in rows.items())
@@ -233,7 +238,7 @@ def _after(
     """
 
     def scored(one: Task, topics: Sequence[Topic]) -> Scored:
-        return scoring.scored(one.spans, topics, one.gold)
+        return scoring.scored(one.documents.spans, topics, one.documents.gold)
 
     before = [scored(one, one.topics) for one in others]
     start = one_threshold(before) if others else None
@@ -241,12 +246,12 @@ def _after(
         return scored(task, task.topics), start
 
     def answers(one: Task) -> Answers:
-        of_pool = scoring.scored(one.pool_spans, one.topics, one.pool_gold)
-        asked_at = float(np.median(of_pool.ranking.max(axis=1))) if start is None else start
-        return asked_about(of_pool.ranking, asked_at, n_labels)
+        ranking = scoring.scored(one.pool.spans, one.topics, one.pool.gold).ranking
+        asked_at = float(np.median(ranking.max(axis=1))) if start is None else start
+        return asked_about(ranking, asked_at, n_labels)
 
     def taught(one: Task, answered: Answers) -> list[Topic]:
-        return learned(one.topics, one.pool, one.pool_gold, answered, learner)
+        return learned(one.topics, one.pool.texts, one.pool.gold, answered, learner)
 
     after = [scored(one, taught(one, answers(one))) for one in others]
     answered = answers(task)
@@ -265,19 +270,20 @@ def _held_out(task: Task, scoring: Scoring, answered: Answers) -> Iterator[Score
 
     Some topics are left out in turn, so that some texts have none.
     """
+    pool = task.pool
     known = sorted(
-        {text for row, asked in enumerate(answered) for text in asked if task.pool_gold[row, text]}
+        {text for row, asked in enumerate(answered) for text in asked if pool.gold[row, text]}
     )
     for kept in _kept_topics(len(task.topics)) if known else ():
         topics = [task.topics[row] for row in kept]
-        gold = task.pool_gold[np.ix_(kept, known)]
+        gold = pool.gold[np.ix_(kept, known)]
         scores = np.full(gold.shape, -np.inf, dtype=np.float32)
         for held in range(_FOLDS):
             columns = np.arange(held, len(known), _FOLDS)
             texts = np.array(known)[columns]
             seen = [[text for text in answered[row] if text not in texts] for row in kept]
-            made = learned(topics, task.pool, task.pool_gold[kept], seen)
-            part = scoring.scored(task.pool_spans.rows(texts), made, gold[:, columns])
+            made = learned(topics, pool.texts, pool.gold[kept], seen)
+            part = scoring.scored(pool.spans.rows(texts), made, gold[:, columns])
             scores[:, columns] = part.scores
         yield Scored(scores, scores, gold)
 
@@ -288,46 +294,31 @@ def _kept_topics(n_topics: int) -> Iterator[list[int]]:
     yield from (kept for kept in parts if len(kept) > 1)
 
 
+def _parts(
+    data: TopicSet, wanted: Sequence[Sequence[TopicText]], encoder: TextEncoder, progress: Progress
+) -> Iterator[Part]:
+    """Parts of a set, with the best spans for its phrases, and for texts that may become some."""
+    given = [text for topic in data.topics for text in topic.phrases]
+    phrases = phrase_vectors(encoder, given, [one.text for one in data.labelled])
+    for part in wanted:
+        texts = [one.text for one in part]
+        spans = best_spans(encoder, texts, phrases, f"{encoder.name}: {data.name}", progress)
+        gold = [[one.topic == topic.name for one in part] for topic in data.topics]
+        yield Part(texts, spans, np.array(gold, dtype=bool))
+
+
 def _task(data: TopicSet, encoder: TextEncoder, progress: Progress) -> Task:
     """The test part, with the training part to label."""
-    phrases, pool = _phrases(data, encoder), texts_of(data.labelled)
-    label = f"{encoder.name}: {data.name}"
-    return Task(
-        topics=tuple(map(Topic, data.topics, data.phrases)),
-        pool=tuple(pool),
-        pool_spans=best_spans(encoder, pool, phrases, label, progress),
-        pool_gold=_gold(data.topics, data.labelled),
-        spans=best_spans(encoder, texts_of(data.documents), phrases, label, progress),
-        gold=_gold(data.topics, data.documents),
-    )
+    return Task(data.topics, *_parts(data, (data.labelled, data.documents), encoder, progress))
 
 
 def _folds(data: TopicSet, encoder: TextEncoder, progress: Progress) -> Iterator[Task]:
     """The training part, half of it to label; some topics are left out, so that texts have none."""
-    label = f"{encoder.name}: {data.name}"
-    texts = texts_of(data.labelled)
-    spans = best_spans(encoder, texts, _phrases(data, encoder), label, progress)
-    pool, documents = slice(0, None, 2), slice(1, None, 2)
+    (training,) = _parts(data, (data.labelled,), encoder, progress)
     for kept in _kept_topics(len(data.topics)):
-        names = [data.topics[row] for row in kept]
-        yield Task(
-            topics=tuple(Topic(data.topics[row], data.phrases[row]) for row in kept),
-            pool=tuple(texts[pool]),
-            pool_spans=spans.rows(pool),
-            pool_gold=_gold(names, data.labelled[pool]),
-            spans=spans.rows(documents),
-            gold=_gold(names, data.labelled[documents]),
-        )
-
-
-def _phrases(data: TopicSet, encoder: TextEncoder) -> PhraseVectors:
-    """Vectors of the phrases, and of the texts that may become some."""
-    given = [text for some in data.phrases for text in some]
-    return phrase_vectors(encoder, given, texts_of(data.labelled))
-
-
-def _gold(topics: Sequence[str], texts: Sequence[TopicText]) -> Flags:
-    return np.array([[one.topic == topic for one in texts] for topic in topics], dtype=bool)
+        topics = [data.topics[row] for row in kept]
+        halves = (training.of(kept, slice(first, None, 2)) for first in (0, 1))
+        yield Task(topics, *halves)
 
 
 HARNESS = Harness(

@@ -10,11 +10,10 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from slice_os.arrays import FloatArray, IntArray, unit_rows
+from slice_os.arrays import BoolArray, Float64Array, FloatArray, IntArray, unit_rows
 from slice_os.encoder.calibration import Calibration
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Progress, track
-from slice_os.evaluation.measures import Numbers
 from slice_os.text.words import find_words
 from slice_os.threads import one_blas_thread
 from slice_os.topics.topic import Topic
@@ -33,8 +32,6 @@ from slice_os.topics.utterances.scores import (
 TOP = 10
 GRID = 400
 
-Flags = npt.NDArray[np.bool_]
-
 
 @dataclass(frozen=True, slots=True)
 class Scored:
@@ -42,33 +39,33 @@ class Scored:
 
     scores: FloatArray
     ranking: FloatArray
-    gold: Flags
+    gold: BoolArray
 
 
-def average_precision(ranking: FloatArray, gold: Flags) -> Numbers:
+def average_precision(ranking: FloatArray, gold: BoolArray) -> Float64Array:
     """``(n_topics,)`` average precision; ties count as ranked in the documents' order."""
     right = _ranked(ranking, gold)
     found = right.cumsum(axis=1)
     precision = found / np.arange(1, right.shape[1] + 1)
-    values: Numbers = (precision * right).sum(axis=1) / np.maximum(found[:, -1], 1)
+    values: Float64Array = (precision * right).sum(axis=1) / np.maximum(found[:, -1], 1)
     return values
 
 
-def precision_at(ranking: FloatArray, gold: Flags, top: int = TOP) -> Numbers:
+def precision_at(ranking: FloatArray, gold: BoolArray, top: int = TOP) -> Float64Array:
     """``(n_topics,)`` share of right ones among the first documents."""
-    values: Numbers = _ranked(ranking, gold)[:, :top].mean(axis=1)
+    values: Float64Array = _ranked(ranking, gold)[:, :top].mean(axis=1)
     return values
 
 
-def f1_at(scores: FloatArray, gold: Flags, thresholds: npt.ArrayLike) -> Numbers:
+def f1_at(scores: FloatArray, gold: BoolArray, thresholds: npt.ArrayLike) -> Float64Array:
     """``(n_topics,)`` F1, with one threshold for all topics or one for each."""
     given = scores >= np.broadcast_to(np.asarray(thresholds), len(scores))[:, None]
     both = (given & gold).sum(axis=1)
-    values: Numbers = 2 * both / np.maximum(given.sum(axis=1) + gold.sum(axis=1), 1)
+    values: Float64Array = 2 * both / np.maximum(given.sum(axis=1) + gold.sum(axis=1), 1)
     return values
 
 
-def best_f1(scores: FloatArray, gold: Flags) -> Numbers:
+def best_f1(scores: FloatArray, gold: BoolArray) -> Float64Array:
     """``(n_topics,)`` F1 with the best threshold for each."""
     order = np.argsort(-scores, axis=1, kind="stable")
     falling = np.take_along_axis(scores, order, axis=1)
@@ -78,7 +75,7 @@ def best_f1(scores: FloatArray, gold: Flags) -> Numbers:
     # A threshold is between two different scores.
     possible = np.isfinite(falling)
     possible[:, :-1] &= falling[:, :-1] > falling[:, 1:]
-    values: Numbers = np.where(possible, f1, 0).max(axis=1)
+    values: Float64Array = np.where(possible, f1, 0).max(axis=1)
     return values
 
 
@@ -90,7 +87,7 @@ def one_threshold(sets: Sequence[Scored]) -> float:
     return float(grid[int(np.argmax(means))])
 
 
-def _macro_f1(scored: Scored, thresholds: Numbers) -> Numbers:
+def _macro_f1(scored: Scored, thresholds: Float64Array) -> Float64Array:
     """``(n_thresholds,)`` the mean of `f1_at` over topics."""
     total = np.zeros(len(thresholds))
     for scores, gold in zip(scored.scores, scored.gold, strict=True):
@@ -101,7 +98,7 @@ def _macro_f1(scored: Scored, thresholds: Numbers) -> Numbers:
     return total / len(scored.gold)
 
 
-def _ranked(ranking: FloatArray, gold: Flags) -> Flags:
+def _ranked(ranking: FloatArray, gold: BoolArray) -> BoolArray:
     order = np.argsort(-ranking, axis=1, kind="stable")
     return np.take_along_axis(gold, order, axis=1)
 
@@ -213,7 +210,7 @@ class Scoring:
     scores: Value
     exclusive: bool
 
-    def scored(self, spans: BestSpans, topics: Sequence[Topic], gold: Flags) -> Scored:
+    def scored(self, spans: BestSpans, topics: Sequence[Topic], gold: BoolArray) -> Scored:
         """Score topics; a threshold of their own is taken off their scores."""
         scores = self.scores(spans, topics)
         scores = scores - np.array([[one.threshold or 0.0] for one in topics], dtype=np.float32)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from slice_os.datasets.files import DataSource
 from slice_os.errors import InputError
+from slice_os.topics.topic import Topic
 
 TRAIN, TEST = "train", "test"
 
@@ -41,18 +42,17 @@ class TopicText:
 
 @dataclass(frozen=True, slots=True)
 class TopicSet:
-    """A set of topics, each with phrases, and texts to find them in.
+    """A set of topics, and texts to find them in.
 
     Attributes:
-        phrases: of each topic, from the training part, at even distances.
+        topics: with phrases from the training part, at even distances.
         labelled: further texts of the training part, for labels.
         documents: the test part.
         files: what it was read from, the training part first; one file may hold both.
     """
 
     name: str
-    topics: tuple[str, ...]
-    phrases: tuple[tuple[str, ...], ...]
+    topics: tuple[Topic, ...]
     labelled: tuple[TopicText, ...]
     documents: tuple[TopicText, ...]
     files: tuple[Path, ...]
@@ -82,21 +82,21 @@ def read_topic_set(path: Path, n_phrases: int, n_labelled: int) -> TopicSet:
         # A text in both parts would be found by its own words.
         if _plain(one.text) not in tested:
             by_topic[one.topic].append(one.text)
-    topics = tuple(topic for topic in by_topic if topic is not None)
-    for topic in topics:
+    names = [topic for topic in by_topic if topic is not None]
+    for topic in names:
         if len(by_topic[topic]) < n_phrases:
             raise OWN.malformed(path, f"topic {topic!r} has fewer than {n_phrases} training texts")
-    if len(topics) < 2:
+    if len(names) < 2:
         raise OWN.malformed(path, "has fewer than two topics")
-    chosen = {topic: _spread(by_topic[topic], n_phrases) for topic in topics}
+    chosen = {topic: _spread(by_topic[topic], n_phrases) for topic in names}
     labelled = tuple(
         TopicText(text, topic)
         for topic, texts in by_topic.items()
         for text in [one for one in texts if one not in chosen.get(topic or "", ())][:n_labelled]
     )
     documents = tuple(one for one in test if one.topic is None or one.topic in chosen)
-    phrases = tuple(chosen[topic] for topic in topics)
-    return TopicSet(path.name.split(".")[0], topics, phrases, labelled, documents, files)
+    topics = tuple(Topic(topic, chosen[topic]) for topic in names)
+    return TopicSet(path.name.split(".")[0], topics, labelled, documents, files)
 
 
 def _spread(texts: Sequence[str], number: int) -> tuple[str, ...]:
@@ -151,8 +151,3 @@ _FOLDERS: dict[str, Callable[[Path], Parts]] = {
 
 def _plain(text: str) -> str:
     return " ".join(text.lower().split())
-
-
-def texts_of(items: Iterable[TopicText]) -> list[str]:
-    """The texts alone."""
-    return [one.text for one in items]
