@@ -35,7 +35,6 @@ from slice_os.evaluation.span_retrieval.ranking import (
     BM25,
     DENSE,
     DOCUMENT,
-    LIKELIEST,
     SETTINGS,
     SYSTEMS,
     RankingTask,
@@ -117,19 +116,18 @@ def run(
     for number, encoder in enumerate(encoders):
         # BM25 depends on the encoder only through where its tokenizer ends passages.
         own = [name for name in chosen if name != BM25 or number == 0]
-        fits: dict[str, dict[str, Fit]] = {}
+        fits: dict[str, dict[str, Fit]] = {setting: {} for setting in by_setting}
         if trained is not None:
             with _index(trained, encoder, stores, progress, sentences, per_passage) as index:
                 for setting in by_setting:
                     tasks = ranking_tasks(trained, setting)
                     label = f"{encoder.name}: fit, {setting}"
-                    fits[setting] = fit(index, tasks, _able(index, own), label, progress)
+                    fits[setting] = fit(index, tasks, own, label, progress)
         with _index(tested, encoder, stores, progress, sentences, per_passage) as index:
             for setting, found in by_setting.items():
                 tasks, label = ranking_tasks(tested, setting), f"{encoder.name}: {setting}"
-                able = _able(index, own)
-                answers = answer(index, tasks, able, fits.get(setting, {}), label, progress)
-                found += _measure(encoder, setting, index, tasks, answers, fits.get(setting, {}))
+                answers = answer(index, tasks, own, fits[setting], label, progress)
+                found += _measure(encoder, setting, index, tasks, answers, fits[setting])
                 if DENSE in answers:
                     figures.append(first_hits(f"{label}: first hits", tasks, answers[DENSE]))
                 if DENSE in answers and setting == DOCUMENT:
@@ -157,11 +155,6 @@ def run(
         figures=tuple(figures),
         examples=tuple(examples),
     )
-
-
-def _able(index: SpanIndex, systems: Sequence[str]) -> list[str]:
-    """The systems that an encoder has: some are not verified."""
-    return [name for name in systems if name != LIKELIEST or index.verifies]
 
 
 @contextmanager

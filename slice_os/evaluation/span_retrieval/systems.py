@@ -67,8 +67,8 @@ def answer(
     label: str,
     progress: Progress,
 ) -> dict[str, Answers]:
-    """The answers of systems to questions."""
-    answers = {system: Answers() for system in systems}
+    """The answers of systems to questions, without the likeliest hits if nothing verifies hits."""
+    answers = {name: Answers() for name in systems if name != LIKELIEST or index.verifies}
     pages: list[tuple[RankingTask, str, list[tuple[int, float]]]] = []
     if read := answers.get(LIKELIEST):
         for task in track(tasks, f"{label}, read", len(tasks), progress):
@@ -120,7 +120,10 @@ def fit(
     weights = _fit_weights(index, tasks, [name for name in systems if name in FUSED_SYSTEMS])
     fits = {name: Fit(weights.get(name, BM25_WEIGHT)) for name in systems}
     answers = answer(index, tasks, systems, fits, label, progress)
-    return {name: Fit(fits[name].weight, _fit_threshold(tasks, answers[name])) for name in systems}
+    return {
+        name: Fit(fits[name].weight, _fit_threshold(tasks, found))
+        for name, found in answers.items()
+    }
 
 
 def relevant(index: SpanIndex, tasks: Iterable[RankingTask]) -> dict[str, list[str]]:
