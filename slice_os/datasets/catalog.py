@@ -21,13 +21,9 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ListedFile:
-    """A file of a data set.
+    """A file of a data set: its path in the data folder, and hash and size of what it unpacks to.
 
-    Attributes:
-        path: relative to the data folder.
-        sha256: of its content, unpacked if the name ends in ``.gz``.
-        bytes: size of that content.
-        derived: how it is made from the published files; empty if it is one of them.
+    ``derived`` says how it is made from the published files; it is empty if it is one of them.
     """
 
     path: str

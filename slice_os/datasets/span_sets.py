@@ -64,6 +64,16 @@ class SpanSet:
     questions: tuple[Question, ...]
 
 
+def refuse_shared(path: Path, trained: SpanSet, tested: SpanSet) -> None:
+    """Raise an `InputError` if documents of a training set are among those measured."""
+    shared = {one.text for one in trained.documents} & {one.text for one in tested.documents}
+    if shared:
+        raise InputError(
+            f"{path}: {len(shared)} training documents are among those measured; "
+            "choose sets or splits that share none"
+        )
+
+
 SpanSetReader = Callable[[Any, Path], Iterator[Annotated]]
 
 # PolyAI's slot names as queries.

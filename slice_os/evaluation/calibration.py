@@ -13,7 +13,7 @@ import numpy as np
 from slice_os.arrays import Float64Array
 from slice_os.corpus import Corpus
 from slice_os.datasets.files import DataFile
-from slice_os.datasets.span_sets import DocumentSpan, SpanSet, read_span_set
+from slice_os.datasets.span_sets import DocumentSpan, SpanSet, read_span_set, refuse_shared
 from slice_os.encoder.calibration import Calibration, fit_calibration
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
@@ -74,14 +74,9 @@ TOP_K = 10
 
 
 class Labelled(NamedTuple):
-    """``(n,)`` hits.
+    """Of ``(n,)`` hits: cosines, numbers of words, and whether the span is right, 1 or 0.
 
-    Attributes:
-        cosines: of phrase and span.
-        phrase_words: words of the phrase.
-        span_words: words of the span.
-        shown: the probability that people see, NaN for none.
-        right: 1 if the span is right, else 0.
+    ``shown`` is the probability that people see, NaN for none.
     """
 
     cosines: Float64Array
@@ -110,10 +105,8 @@ def run(
         raise InputError("to write a calibration, give one encoder and a training set")
     tested = read_span_set(data, split, limit)
     trained = [read_span_set(path, limit=limit) for path in train]
-    texts = {one.text for one in tested.documents}
     for path, one in zip(train, trained, strict=True):
-        if not texts.isdisjoint(document.text for document in one.documents):
-            raise InputError(f"{path}: training documents are among those measured")
+        refuse_shared(path, one, tested)
     rows: list[Row] = []
     series: list[Series] = []
     for encoder in encoders:

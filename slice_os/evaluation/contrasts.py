@@ -143,10 +143,9 @@ def _scored(
     pairs: Sequence[ContrastPair], encoder: TextEncoder, verifiers: Sequence[str]
 ) -> Iterator[tuple[str, PairScores]]:
     calibration = span_encoder(encoder).calibration
-    sides = ([pair.says for pair in pairs], [pair.contrast for pair in pairs])
+    sides = [[pair.says for pair in pairs], [pair.contrast for pair in pairs]]
     similar = [_cosines(claims, encoder) for claims in sides]
     yield COSINE, PairScores(*similar)
-    priors: list[Float64Array] | None = None
     if calibration is not None:
         priors = [
             calibration.probabilities(
@@ -157,14 +156,14 @@ def _scored(
             for found, claims in zip(similar, sides, strict=True)
         ]
         yield PROBABILITY, PairScores(*priors)
+        sides = [
+            [replace(one, prior=prior) for one, prior in zip(claims, known.tolist(), strict=True)]
+            for claims, known in zip(sides, priors, strict=True)
+        ]
     for name in verifiers:
         verifier = find_verifier(name, span_encoder(encoder))
-        given: list[Float64Array] = []
-        for side, claims in enumerate(sides):
-            known = [None] * len(pairs) if priors is None else priors[side].tolist()
-            made = [replace(one, prior=prior) for one, prior in zip(claims, known, strict=True)]
-            given.append(np.array([verdict.probability for verdict in verifier.check(made)]))
-        yield name, PairScores(*given)
+        verdicts = ([one.probability for one in verifier.check(claims)] for claims in sides)
+        yield name, PairScores(*map(np.array, verdicts))
 
 
 def _cosines(claims: Sequence[Claim], encoder: TextEncoder) -> Float64Array:

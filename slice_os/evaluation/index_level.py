@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ import numpy as np
 from slice_os.arrays import FloatArray
 from slice_os.corpus import Corpus
 from slice_os.datasets.files import DataFile, read_passages
+from slice_os.encoder.model_folder import files_hash
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
@@ -45,10 +45,8 @@ LOCAL = "local"
 class Exhaustive:
     """Every phrase against every span of every document, with the vectors as encoded.
 
-    Attributes:
-        cosines: for each passage, by document and first code point, ``(n_phrases,)`` the best
-            cosine over its spans.
-        best: ``(n_phrases, n_cutoffs)`` cosine of the last passage within each cutoff.
+    ``cosines`` are the ``(n_phrases,)`` best of each passage, by document and first code point;
+    ``best`` has the ``(n_phrases, n_cutoffs)`` cosines of the last passage within each cutoff.
     """
 
     documents: frozenset[str]
@@ -121,14 +119,11 @@ def run(
                     loaded = _load(corpus, data, Path(scratch), label, progress)
                     row = _measure(corpus, wanted, truth, num_candidates, label, progress)
                     rows.append({"encoder": encoder.name, "store": store, **row, **loaded})
-    digest = hashlib.sha256()
-    for source in find_sources([data]):
-        if source.path is not None:
-            digest.update(source.path.read_bytes())
+    digest = files_hash(*(source.path for source in find_sources([data]) if source.path))
     return Evaluation(
         "index",
         tuple(rows),
-        (DataFile(data.name, digest.hexdigest(), documents), DataFile.of(phrases, len(wanted))),
+        (DataFile(data.name, digest, documents), DataFile.of(phrases, len(wanted))),
         {"num_candidates": num_candidates},
         (
             "Recall is of the best passages by cosine over every span, scored with the vectors "

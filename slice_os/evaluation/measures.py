@@ -87,19 +87,10 @@ def bootstrap_interval(
 
 
 def williams(r12: float, r13: float, r23: float, n: int) -> Significance:
-    """Williams' test of two correlations that share a variable.
+    """Williams' test of two correlations, over n items, that share the first of three variables.
 
     Williams 1959; the formula as in Graham and Baldwin 2014, section 4, with n - 3 degrees of
-    freedom.
-
-    Args:
-        r12: correlation of the shared variable, such as gold scores, with the first other one.
-        r13: its correlation with the second other one.
-        r23: correlation of the two others.
-        n: number of items.
-
-    Returns:
-        t, positive if ``r12`` is greater, and its p-value.
+    freedom. The statistic is t, positive if ``r12`` is greater than ``r13``.
     """
     k = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
     spread = 2 * k * (n - 1) / (n - 3) + (r12 + r13) ** 2 / 4 * (1 - r23) ** 3

@@ -207,12 +207,10 @@ def score_pairs(encoder: TextEncoder, pairs: Sequence[GradedPair], setting: str)
 
 
 def choose(encoder: TextEncoder, choices: Sequence[Choice], setting: str) -> Float64Array:
-    """Whether the word most similar to each phrase is the right one.
+    """``(n,)`` 1 if the word most similar to a phrase is the right one, 0 if another is.
 
-    ``5-choices`` are those without the words of the phrase itself, as in Yu and Ettinger (2020).
-
-    Returns:
-        ``(n,)`` 1 if it is, 0 if not; a fraction if several words are equally similar.
+    It is a fraction if several words are equally similar. ``5-choices`` are those without the words
+    of the phrase itself, as in Yu and Ettinger (2020).
     """
     offered = [
         (choice.answer, *(choice.parts if setting == SEVEN else ()), *choice.others)

@@ -147,15 +147,11 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A plot of the report.
+    """A plot of the report, with eight series at most.
 
-    Attributes:
-        kind: ``scatter``, ``line`` (points joined in order) or ``histogram`` (the values of all
-            series counted in the same bins).
-        x_label: of the horizontal axis.
-        y_label: of the vertical axis; for a histogram, what is counted.
-        series: eight at most.
-        diagonal: draw the line of equal x and y, as in a calibration curve.
+    A ``line`` joins points in order; a ``histogram`` counts the values of all series in the same
+    bins, and ``y_label`` says what is counted. The ``diagonal`` is the line of equal x and y, as in
+    a calibration curve.
     """
 
     kind: Literal["scatter", "histogram", "line"]
@@ -168,13 +164,10 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A hit or a miss that the report shows in context.
+    """A hit or a miss that the report shows in context, under the heading of its group.
 
-    Attributes:
-        group: heading of the section it belongs to, such as the encoder and "too high".
-        text: the text that was searched.
-        found: ``(start, end)`` of the characters that the encoder chose; None if it chose none.
-        gold: ``(start, end)`` of the right characters; None if unknown.
+    ``found`` are the ``(start, end)`` of the characters that the encoder chose, ``gold`` those of
+    the right ones; None if it chose none, or they are unknown.
     """
 
     group: str

@@ -156,10 +156,8 @@ def sentence_vectors(model: TokenModel, texts: Sequence[str]) -> FloatArray:
     """The mean of all token vectors of each text, those of special tokens included.
 
     For a text that fits the model, this is the sentence vector of sentence-transformers with
-    mean pooling; for a longer one, it is the mean over all windows.
-
-    Returns:
-        ``(n_texts, dimension)`` float32, zeros for a text without word pieces.
+    mean pooling; for a longer one, it is the mean over all windows. Returns float32 ``(n_texts,
+    dimension)``, zeros for a text without word pieces.
     """
     aligned = [model.aligner.align(text) for text in texts]
     batches = model.batches((one, 0, len(one.piece_ids)) for one in aligned)

@@ -37,9 +37,8 @@ def all_span_cosines(
 ) -> FloatArray:
     """Cosines of phrases with every span of a text, by products per token instead of per span.
 
-    Returns:
-        ``(n_phrases, n_words, max_words)``, by first word and number of words less one; ``-inf``
-        for spans that would go beyond the text.
+    Returns ``(n_phrases, n_words, max_words)``, by first word and number of words less one;
+    ``-inf`` for spans that would go beyond the text.
     """
     words = aligned.words
     if not len(words):

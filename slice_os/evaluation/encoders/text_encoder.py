@@ -65,9 +65,8 @@ class TextEncoder(Protocol):
     def phrases(self, texts: Sequence[str]) -> FloatArray:
         """A vector of each text by itself, made like that of a span; spans are compared to it.
 
-        Returns:
-            ``(n_texts, dimension)``, not normalised, zeros for a text without tokens; the
-            dimension is twice that of a token vector if spans are ``start-end``.
+        Returns ``(n_texts, dimension)``, not normalised, zeros for a text without tokens; the
+        dimension is twice that of a token vector if spans are ``start-end``.
         """
 
     def sentences(self, texts: Sequence[str]) -> FloatArray:

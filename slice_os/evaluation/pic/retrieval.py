@@ -46,8 +46,7 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 class AnswerScore:
     """Whether an answer has the words of the gold one (1 or 0), and F1 of its words against them.
 
-    ``em_loc`` and ``f1_loc`` are 0 if it does not overlap the gold answer in the text (PiC,
-    note 2).
+    ``em_loc`` and ``f1_loc`` are 0 if it does not overlap the gold answer in the text (note 2).
     """
 
     em: float

@@ -8,7 +8,7 @@ read in overlapping windows.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,12 +28,10 @@ MAX_ANSWER_TOKENS = 30
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A query and a part of its document: one input of the model.
+    """A query and a part of its document: one input of the model, ``(length,)`` by name.
 
-    Attributes:
-        inputs: output of the tokenizer by name, each ``(length,)``.
-        offsets: ``(length, 2)`` code points in the document; -1 for a token outside of it.
-        target: first and last token of the answer; (0, 0) if the window lacks a part of it.
+    ``offsets`` are ``(length, 2)`` code points in the document, -1 for a token outside of it;
+    ``target`` is the first and last token of the answer, (0, 0) if the window lacks a part of it.
     """
 
     question: int
@@ -97,7 +95,10 @@ class SpanSelector:
                 progress(f"training {self.name}", done, total)
             self._network.eval()
             if dev_windows:
-                loss = self._loss(dev_windows)
+                outputs = self._outputs(dev_windows)
+                loss = float(
+                    np.mean([output.loss.item() for batch, output in outputs for _ in batch])
+                )
                 if best is None or loss < best[0]:
                     best = loss, copy.deepcopy(self._network.state_dict())
         if best is not None:
@@ -108,25 +109,22 @@ class SpanSelector:
         self._network.eval()
         windows = self._windows(questions)
         best: list[tuple[float, Span]] = [(-np.inf, (0, 0))] * len(questions)
+        done = 0
+        for batch, output in self._outputs(windows):
+            starts, ends = output.start_logits.cpu().numpy(), output.end_logits.cpu().numpy()
+            for window, start, end in zip(batch, starts, ends, strict=True):
+                found = _best_place(window.offsets, start, end)
+                best[window.question] = max(best[window.question], found)
+            done += len(batch)
+            progress(f"answering by {self.name}", done, len(windows))
+        return [place for _, place in best]
+
+    def _outputs(self, windows: Sequence[Window]) -> Iterator[tuple[Sequence[Window], Any]]:
         for first in range(0, len(windows), BATCH):
             batch = windows[first : first + BATCH]
             with self._torch.inference_mode():
                 output = self._forward(batch)
-            starts, ends = output.start_logits.cpu().numpy(), output.end_logits.cpu().numpy()
-            for window, start, end in zip(batch, starts, ends, strict=True):
-                best[window.question] = max(
-                    best[window.question], _best_place(window.offsets, start, end)
-                )
-            progress(f"answering by {self.name}", first + len(batch), len(windows))
-        return [place for _, place in best]
-
-    def _loss(self, windows: Sequence[Window]) -> float:
-        losses = []
-        with self._torch.inference_mode():
-            for first in range(0, len(windows), BATCH):
-                batch = windows[first : first + BATCH]
-                losses += [float(self._forward(batch).loss)] * len(batch)
-        return float(np.mean(losses))
+            yield batch, output
 
     def _forward(self, windows: Sequence[Window]) -> Any:
         names = windows[0].inputs

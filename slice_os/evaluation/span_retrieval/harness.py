@@ -15,8 +15,7 @@ from filelock import FileLock
 
 from slice_os.corpus import Corpus
 from slice_os.datasets.files import DataFile
-from slice_os.datasets.span_sets import SpanSet, read_span_set
-from slice_os.errors import InputError
+from slice_os.datasets.span_sets import SpanSet, read_span_set, refuse_shared
 from slice_os.evaluation.encoders.text_encoder import Cost, TextEncoder
 from slice_os.evaluation.harness import Harness, Progress, Settings, quiet
 from slice_os.evaluation.measures import COST, holm, measured, paired_effect, paired_randomisation
@@ -103,12 +102,7 @@ def run(
     if train is not None or train_split is not None:
         trained = read_span_set(train or data, train_split, limit)
         files.append(DataFile.of(train or data, len(trained.documents)))
-        shared = {one.text for one in trained.documents} & {one.text for one in tested.documents}
-        if shared:
-            raise InputError(
-                f"{train or data}: {len(shared)} training documents are among those measured; "
-                "choose splits that share none"
-            )
+        refuse_shared(train or data, trained, tested)
     chosen = [name for name in SYSTEMS if name in (systems or SYSTEMS)]
     by_setting: dict[str, list[SystemResult]] = {setting: [] for setting in settings or SETTINGS}
     figures: list[Figure] = []

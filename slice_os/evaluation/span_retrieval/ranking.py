@@ -134,12 +134,8 @@ class SpanIndex:
     The corpus is a local one for the documents of this set only; missing ones are added, and it
     stays open. The encoder is that of the corpus; for the vector of a passage it reads the passage
     by itself. Spans are widened to ``sentences`` if requested; a passage has at most
-    ``per_passage`` hits.
-
-    Attributes:
-        places: of the passages.
-        span_cost: of the token vectors; None if they were stored before.
-        passage_cost: of the vectors of passages.
+    ``per_passage`` hits. ``places`` are those of the passages, ``passage_cost`` is that of their
+    vectors, and ``span_cost`` of token vectors; None if they were stored before.
     """
 
     def __init__(

@@ -35,12 +35,10 @@ COLUMNS = ("line", "paraphrase", "passage", "goldsim")
 
 @dataclass(frozen=True, slots=True)
 class ContextRow:
-    """A phrase, a paraphrase of it, and the passage that contains the paraphrase.
+    """A phrase, a paraphrase of it, the passage around that, and their similarity from 0 to 5.
 
-    Attributes:
-        gold: how similar people find query and paraphrase, 0 to 5.
-        place: start and end code point of the paraphrase in the passage; None if it is not
-            there verbatim, apart from case and the full stop.
+    ``place`` is the start and end code point of the paraphrase in the passage; None if it is not
+    there verbatim, apart from case and the full stop.
     """
 
     query: str
@@ -123,12 +121,9 @@ _OPENER = build_opener(_NoRedirects)
 class ChatEndpoint:
     """Chat completions of one model; the key is taken from ``OPENAI_API_KEY`` if that is set.
 
-    Attributes:
-        url: base address, such as ``https://api.openai.com/v1``.
-        model: its name there.
-        pause: seconds before the first retry of a request; doubled for each further one.
-
-    Raises an `InputError` if the address is not an HTTP one, or has a password or a query.
+    The base address is such as ``https://api.openai.com/v1``; ``pause`` are the seconds before the
+    first retry of a request, doubled for each further one. Raises an `InputError` if the address is
+    not an HTTP one, or has a password or a query.
     """
 
     url: str

@@ -62,9 +62,8 @@ class Okapi:
     def span_scores(self, query: str, text: str, max_words: int) -> FloatArray:
         """BM25 of every span of a text, each as if it were a document.
 
-        Returns:
-            ``(n_words, max_words)``; the last axis is the words of the span less one, with
-            ``-inf`` if the text is too short for a span.
+        Returns ``(n_words, max_words)``, by first word and number of words less one; ``-inf`` if
+        the text is too short for a span.
         """
         terms = np.array(terms_of(text), dtype=object)
         firsts = np.arange(len(terms))[:, None]
@@ -94,13 +93,9 @@ Best: TypeAlias = list[tuple[float, Span | None]]
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The scores of one encoder in one setting.
+    """``(n_rows,)`` scores of one encoder in one setting, and places of the best spans.
 
-    Attributes:
-        max_size: words of the longest span; None if there are no spans.
-        values: ``(n_rows,)``.
-        places: of the best span of each row; None without spans.
-        cost: of encoding the queries and the passages.
+    ``max_size`` are the words of the longest span; it and the places are None without spans.
     """
 
     encoder: str

@@ -42,13 +42,11 @@ class TopicText:
 
 @dataclass(frozen=True, slots=True)
 class TopicSet:
-    """A set of topics, and texts to find them in.
+    """A set of topics, and the documents of the test part to find them in.
 
-    Attributes:
-        topics: with phrases from the training part, at even distances.
-        labelled: further texts of the training part, for labels.
-        documents: the test part.
-        files: what it was read from, the training part first; one file may hold both.
+    Phrases of topics are from the training part, at even distances; ``labelled`` are further texts
+    of it, for labels. ``files`` are what it was read from, the training part first; one file may
+    hold both.
     """
 
     name: str
