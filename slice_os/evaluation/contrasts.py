@@ -10,7 +10,7 @@ from typing import Annotated
 
 import numpy as np
 
-from slice_os.arrays import Float64Array, IntArray
+from slice_os.arrays import Float64Array
 from slice_os.datasets.files import DataFile, DataRow, DataSource
 from slice_os.evaluation.encoders.span_vectors import cosines, phrases_in_context
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
@@ -69,36 +69,26 @@ ALL = "all"
 LIKELY = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class PairScores:
-    """``(n,)`` scores of the spans that say the phrases, and of the others, by one scorer."""
-
-    says: Float64Array
-    contrast: Float64Array
-
-    @property
-    def right(self) -> Float64Array:
-        """``(n,)`` 1 where the span that says the phrase has the higher score, ½ where equal."""
-        return (np.sign(self.says - self.contrast) + 1) / 2
-
-    def at(self, rows: IntArray) -> PairScores:
-        """The scores of some pairs."""
-        return PairScores(self.says[rows], self.contrast[rows])
+def right(scores: Float64Array) -> Float64Array:
+    """``(n,)`` 1 where the span that says the phrase has the higher score, ½ where equal."""
+    halves: Float64Array = np.heaviside(scores[0] - scores[1], 0.5)
+    return halves
 
 
-def auc(scores: PairScores) -> float:
+def auc(scores: Float64Array) -> float:
     """The probability that a span that says its phrase outscores one that does not, of any pair."""
-    n = len(scores.says)
-    placed = ranks(np.concatenate([scores.says, scores.contrast]))[:n]
+    n = scores.shape[1]
+    placed = ranks(scores.reshape(-1))[:n]
     return float((placed.sum() - n * (n + 1) / 2) / n**2)
 
 
-MEASURES: tuple[Measure[PairScores], ...] = (
-    Measure("pairs", lambda one: len(one.says)),
-    averaged("accuracy", lambda one: one.right, interval=True),
+# Of ``(2, n)`` scores: of the spans that say the phrases, and of the others.
+MEASURES: tuple[Measure[Float64Array], ...] = (
+    Measure("pairs", lambda scores: scores.shape[1]),
+    averaged("accuracy", right, interval=True),
     Measure("auc", auc),
-    averaged("says_likely", lambda one: (one.says >= LIKELY).astype(float)),
-    averaged("contrast_likely", lambda one: (one.contrast >= LIKELY).astype(float)),
+    averaged("says_likely", lambda scores: scores[0] >= LIKELY),
+    averaged("contrast_likely", lambda scores: scores[1] >= LIKELY),
 )
 
 
@@ -121,8 +111,8 @@ def run(
     for encoder in track(encoders, "encoders", len(encoders), progress):
         for scorer, scores in _scored(pairs, encoder, verifiers):
             for kind in (*kinds, ALL):
-                chosen = np.array([kind in (pair.kind, ALL) for pair in pairs])
-                cells = measured(MEASURES, scores.at(np.flatnonzero(chosen)))
+                chosen = [kind in (pair.kind, ALL) for pair in pairs]
+                cells = measured(MEASURES, scores[:, chosen])
                 rows.append({"encoder": encoder.name, "score": scorer, "kind": kind, **cells})
     return Evaluation(
         "contrasts",
@@ -141,11 +131,12 @@ def run(
 
 def _scored(
     pairs: Sequence[ContrastPair], encoder: TextEncoder, verifiers: Sequence[str]
-) -> Iterator[tuple[str, PairScores]]:
+) -> Iterator[tuple[str, Float64Array]]:
+    """The ``(2, n)`` scores of each scorer."""
     calibration = span_encoder(encoder).calibration
     sides = [[pair.says for pair in pairs], [pair.contrast for pair in pairs]]
     similar = [_cosines(claims, encoder) for claims in sides]
-    yield COSINE, PairScores(*similar)
+    yield COSINE, np.array(similar)
     if calibration is not None:
         priors = [
             calibration.probabilities(
@@ -155,15 +146,15 @@ def _scored(
             )
             for found, claims in zip(similar, sides, strict=True)
         ]
-        yield PROBABILITY, PairScores(*priors)
+        yield PROBABILITY, np.array(priors)
         sides = [
             [replace(one, prior=prior) for one, prior in zip(claims, known.tolist(), strict=True)]
             for claims, known in zip(sides, priors, strict=True)
         ]
     for name in verifiers:
         verifier = find_verifier(name, span_encoder(encoder))
-        verdicts = ([one.probability for one in verifier.check(claims)] for claims in sides)
-        yield name, PairScores(*map(np.array, verdicts))
+        verdicts = [[one.probability for one in verifier.check(claims)] for claims in sides]
+        yield name, np.array(verdicts)
 
 
 def _cosines(claims: Sequence[Claim], encoder: TextEncoder) -> Float64Array:

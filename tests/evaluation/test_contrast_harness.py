@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from slice_os.errors import InputError
-from slice_os.evaluation.contrasts import PairScores, auc, read_pairs
+from slice_os.evaluation.contrasts import auc, read_pairs, right
 from slice_os.verifier.claims import Claim
 
 from .commands import run_harness
@@ -67,8 +67,8 @@ def test_what_is_not_a_pair_is_refused(tmp_path: Path, line: str, error: str) ->
 
 
 def test_ties_count_half() -> None:
-    scores = PairScores(np.array([0.9, 0.5, 0.1]), np.array([0.5, 0.5, 0.5]))
-    assert scores.right.tolist() == [1, 0.5, 0]
+    scores = np.array([[0.9, 0.5, 0.1], [0.5, 0.5, 0.5]])
+    assert right(scores).tolist() == [1, 0.5, 0]
     assert auc(scores) == pytest.approx(4.5 / 9)
 
 

@@ -43,11 +43,6 @@ DEFAULT_LENGTH = 512
 _DEFAULTS: dict[str, Any] = {"pooling": "mean", "min_words": 1, "max_words": 20, "threshold": 0.6}
 
 
-def is_onnx_folder(folder: Path) -> bool:
-    """Whether a folder has a ``model.onnx`` and a ``tokenizer.json``."""
-    return (folder / MODEL_FILE).is_file() and (folder / TOKENIZER_FILE).is_file()
-
-
 def load_onnx_folder(model: str, threads: int | None = None) -> TokenModel:
     """Load an ONNX folder; the first output of its model has to be token vectors."""
     folder = Path(model)
@@ -236,7 +231,8 @@ def open_model(spec: EncoderSpec) -> ModelEncoder:
         folder = model_folder(None if spec.model == DEFAULT else spec.model)
         model, name = load_model(folder, threads=spec.threads), folder.resolve().name
     else:
-        load = load_onnx_folder if is_onnx_folder(path) else load_torch_model
+        onnx = (path / MODEL_FILE).is_file() and (path / TOKENIZER_FILE).is_file()
+        load = load_onnx_folder if onnx else load_torch_model
         model = load(spec.model, spec.threads)
         name = model.card.name
     if spec.kind == "start-end":
