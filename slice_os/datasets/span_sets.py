@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,17 +96,16 @@ def read_span_set(path: Path, split: str | None = None, limit: int | None = None
     if not chosen:
         splits = ", ".join(sorted({one.split for one in every if one.split})) or "none"
         raise InputError(f"{path}: no document of split {split!r}; it has {splits}")
-    known: set[str] = set()
-    documents: list[Document] = []
+    documents: dict[str, Document] = {}
     questions: list[Question] = []
-    for one in itertools.islice(chosen, limit):
-        if one.document.id in known:
+    for one in chosen[:limit]:
+        if one.document.id in documents:
             raise InputError(f"{path}: two documents have the id {one.document.id!r}")
-        known.add(one.document.id)
-        documents.append(one.document)
+        documents[one.document.id] = one.document
         questions += _questions(one, path)
     named = path.name if name == OWN else name
-    return SpanSet(f"{named} {split}" if split else named, tuple(documents), tuple(questions))
+    named = f"{named} {split}" if split else named
+    return SpanSet(named, tuple(documents.values()), tuple(questions))
 
 
 def _content(path: Path) -> Any:

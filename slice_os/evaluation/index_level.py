@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated
 
@@ -93,20 +94,15 @@ def run(
     documents = 0
     for encoder in encoders:
         spans = span_encoder(encoder)
-        exhaustive: dict[int, Exhaustive] = {}
+        label = f"{encoder.name}: every span"
+        every_span = cache(partial(score_all, data, spans, wanted, label=label, progress=progress))
         for store in stores or (LOCAL,):
             with tempfile.TemporaryDirectory() as scratch:
                 location = store if stores else str(Path(scratch) / "store")
                 with Corpus(location, spans) as corpus:
                     corpus.add([])
                     info = corpus.info()
-                    max_pieces = info.max_pieces
-                    if max_pieces not in exhaustive:
-                        label = f"{encoder.name}: every span"
-                        exhaustive[max_pieces] = score_all(
-                            data, spans, wanted, max_pieces, label, progress
-                        )
-                    truth = exhaustive[max_pieces]
+                    truth = every_span(info.max_pieces)
                     documents = len(truth.documents)
                     # Refuse other documents before anything is written.
                     others = info.documents - len(corpus.store.find_documents(truth.documents))
@@ -188,14 +184,10 @@ def _measure(
     label: str,
     progress: Progress,
 ) -> dict[str, Cell]:
-    recalls = []
+    recalls, most = [], max(num_candidates, TOP_K)
     for row, phrase in enumerate(track(phrases, f"{label}: recall", len(phrases), progress)):
         hits = corpus.search(
-            phrase,
-            top_k=TOP_K,
-            fusion="cosine",
-            num_candidates=max(num_candidates, TOP_K),
-            order="score",
+            phrase, top_k=TOP_K, fusion="cosine", num_candidates=most, order="score"
         )
         recalls.append(truth.recall(row, hits))
     means = np.mean(recalls, axis=0)

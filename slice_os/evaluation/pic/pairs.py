@@ -6,7 +6,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -23,15 +23,8 @@ from slice_os.evaluation.pic.phrase_files import (
     find_splits,
     load_pairs,
 )
-from slice_os.records import one_of
 
 PHRASE, IN_CONTEXT = SETTINGS = ("phrase", "phrase-in-context")
-DATA = "Folder of PiC PS, with train and dev or test (ps_train.json, …)."
-Split: TypeAlias = Annotated[
-    str | None,
-    one_of(("dev", "test")),
-    "The split to report.  [default: test, or dev if there is no test]",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import numpy as np
 import orjson
@@ -18,14 +18,12 @@ from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Harness, Progress, Settings, quiet, track
 from slice_os.evaluation.measures import ACCURACY, COST, measured
 from slice_os.evaluation.pic.pairs import (
-    DATA,
     IN_CONTEXT,
     PHRASE,
     SETTINGS,
     PairSplits,
     PairVectors,
     PlacedPair,
-    Split,
     best_threshold,
     encode_pairs,
     fit_discriminant,
@@ -36,6 +34,12 @@ from slice_os.evaluation.pic.pairs import (
 from slice_os.evaluation.results import Evaluation, Example, Figure, Row, Series
 from slice_os.records import at_least, one_of
 
+DATA = "Folder of PiC PS, with train and dev or test (ps_train.json, …)."
+Split: TypeAlias = Annotated[
+    str | None,
+    one_of(("dev", "test")),
+    "The split to report.  [default: test, or dev if there is no test]",
+]
 COSINE, CLASSIFIER = METHODS = ("cosine", "classifier")
 SEEDS = 3
 EXAMPLES = 4

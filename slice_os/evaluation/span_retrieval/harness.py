@@ -212,11 +212,12 @@ def _measure(
             "bm25_weight": fitted.weight if system in FUSED_SYSTEMS else None,
             "threshold": fitted.threshold,
             **(measured(COST, cost) if cost else dict.fromkeys(one.name for one in COST)),
+            **dict.fromkeys(("difference", "effect", "p_holm")),
         }
         yield SystemResult(row, observed.rankings[PRIMARY])
 
 
-def _tested(found: Sequence[SystemResult]) -> Iterator[Row]:
+def _tested(found: Sequence[SystemResult]) -> list[Row]:
     """The rows, each tested against the best one by nDCG@10."""
     best = max(found, key=lambda one: mean(one.primary.values()))
     shared = [key for key in best.primary if all(key in one.primary for one in found)]
@@ -224,17 +225,10 @@ def _tested(found: Sequence[SystemResult]) -> Iterator[Row]:
     others = [one for one in found if one is not best]
     values = [[one.primary[key] for key in shared] for one in others]
     adjusted = holm([paired_randomisation(one, reference).p_value for one in values])
-    tests: dict[int, dict[str, Cell]] = {
-        id(one): {
-            "difference": mean(mine) - mean(reference),
-            "effect": paired_effect(mine, reference),
-            "p_holm": p_value,
-        }
-        for one, mine, p_value in zip(others, values, adjusted, strict=True)
-    }
-    untested = dict.fromkeys(("difference", "effect", "p_holm"))
-    for one in found:
-        yield {**one.row, **tests.get(id(one), untested)}
+    for one, mine, p_value in zip(others, values, adjusted, strict=True):
+        difference, effect = mean(mine) - mean(reference), paired_effect(mine, reference)
+        one.row.update(difference=difference, effect=effect, p_holm=p_value)
+    return [one.row for one in found]
 
 
 _FITTED = (

@@ -103,21 +103,15 @@ def span_encoder(encoder: TextEncoder) -> SpanEncoder:
 
 def ranking_tasks(data: SpanSet, setting: str) -> list[RankingTask]:
     """The rankings of a setting: each question in its document, or each distinct query in all."""
-    if setting == DOCUMENT:
-        return [
-            RankingTask(
-                str(number), one.query, one.doc_id, {one.doc_id: one.spans} if one.spans else {}
-            )
-            for number, one in enumerate(data.questions)
-        ]
-    gold: dict[str, dict[str, Sequence[Span]]] = {}
+    asked: list[tuple[str, str | None, Gold]] = []
+    queries: dict[str, dict[str, Sequence[Span]]] = {}
     for one in data.questions:
-        answers = gold.setdefault(one.query, {})
-        if one.spans:
-            answers[one.doc_id] = one.spans
-    return [
-        RankingTask(str(n), query, None, answers) for n, (query, answers) in enumerate(gold.items())
-    ]
+        gold = {one.doc_id: one.spans} if one.spans else {}
+        asked.append((one.query, one.doc_id, gold))
+        queries.setdefault(one.query, {}).update(gold)
+    if setting == CORPUS:
+        asked = [(query, None, gold) for query, gold in queries.items()]
+    return [RankingTask(str(number), *one) for number, one in enumerate(asked)]
 
 
 def fingerprint(data: SpanSet) -> str:
@@ -163,9 +157,8 @@ class SpanIndex:
         self._phrases: dict[str, FloatArray] = {}
         self._hits: dict[tuple[str, int], list[RankedHit]] = {}
         self._corpus = corpus
-        self._store = corpus.store
         # A local store ranks all its passages for any query.
-        everything = self._store.rank(make_query(corpus.encoder, "any"), RANKED)
+        everything = corpus.store.rank(make_query(corpus.encoder, "any"), RANKED)
         self._keys, self._loader = list(everything.keys), everything.load
         self.places: list[DocumentSpan] = []
         texts: list[str] = []
@@ -199,7 +192,7 @@ class SpanIndex:
         queries = iter(by_query)
         while batch := list(itertools.islice(queries, BATCH_QUERIES)):
             query = make_query(self._corpus.encoder, batch)
-            candidates = self._store.rank(query, RANKED)
+            candidates = self._corpus.store.rank(query, RANKED)
             cosines: FloatArray = query.phrases.vectors @ self._units.T
             for row, text in enumerate(query.phrases.texts):
                 self._phrases[text] = query.phrases.vectors[row]

@@ -165,14 +165,10 @@ def run(
 def _measured(scores: Sequence[Scores], rows: Sequence[ContextRow]) -> list[Row]:
     """A row for each of the scores, with Williams' test against the best of its setting."""
     gold = [row.gold for row in rows]
-    pearsons = [pearson(gold, one.values) for one in scores]
     table: list[Row] = []
     for one in scores:
-        rivals = zip(scores, pearsons, strict=True)
-        alike = [
-            (s, q) for s, q in rivals if (s.setting, s.max_size) == (one.setting, one.max_size)
-        ]
-        best = max(alike, key=lambda pair: pair[1])[0]
+        alike = [s for s in scores if (s.setting, s.max_size) == (one.setting, one.max_size)]
+        best = max(alike, key=lambda rival: pearson(gold, rival.values))
         test = None if best is one else williams_of(gold, best.values, one.values)
         table.append(
             {
