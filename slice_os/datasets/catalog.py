@@ -14,6 +14,7 @@ from pathlib import Path
 import orjson
 
 from slice_os.errors import InputError
+from slice_os.records import decode
 
 CATALOG_FILE = Path(__file__).with_name("catalog.json")
 _BLOCK = 1 << 20
@@ -68,11 +69,9 @@ class Checked:
 @lru_cache(maxsize=1)
 def catalog() -> tuple[Dataset, ...]:
     """All data sets that the package knows."""
-    entries = orjson.loads(CATALOG_FILE.read_bytes())
-    for entry in entries:
-        entry["use"] = tuple(entry["use"])
-        entry["files"] = tuple(ListedFile(**file) for file in entry["files"])
-    return tuple(Dataset(**entry) for entry in entries)
+    entries: tuple[Dataset, ...]
+    entries = decode(tuple[Dataset, ...], orjson.loads(CATALOG_FILE.read_bytes()), "catalog")
+    return entries
 
 
 def check(folder: Path) -> Iterator[Checked]:
@@ -82,9 +81,8 @@ def check(folder: Path) -> Iterator[Checked]:
     for name, file in ((one.name, file) for one in catalog() for file in one.files):
         path = folder / file.path
         found = content_sha256(path) if path.is_file() else None
-        state = State.RIGHT if found == file.sha256 else State.DIFFERENT
-        if not path.exists():
-            state = State.MISSING
+        other = State.DIFFERENT if path.exists() else State.MISSING
+        state = State.RIGHT if found == file.sha256 else other
         yield Checked(name, file.path, state, file.sha256, found)
 
 
