@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import regex
@@ -21,7 +20,7 @@ from slice_os.errors import InputError
 from slice_os.evaluation.encoders.span_vectors import cosines, phrases_in_context
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.pic.phrase_files import PhraseQuestion
-from slice_os.text.sentences import sentence_ends
+from slice_os.text.passage_layout import passage_sentences
 from slice_os.text.words import find_words, touched_words
 
 _TOKEN = regex.compile(
@@ -67,12 +66,8 @@ def find_tokens(sentence: str) -> list[Span]:
 
 def find_sentences(text: str) -> list[Span]:
     """Offsets of the sentences of a text, without the white space around them."""
-    sentences = []
-    for start, end in pairwise([0, *sentence_ends(text)]):
-        inner = text[start:end]
-        if inner.strip():
-            sentences.append((end - len(inner.lstrip()), start + len(inner.rstrip())))
-    return sentences
+    edges = passage_sentences(text, 0)
+    return list(zip(edges[::2], edges[1::2], strict=True))
 
 
 def find_candidates(text: str, golds: Iterable[Span] = ()) -> list[Candidate]:
