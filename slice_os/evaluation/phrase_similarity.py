@@ -114,19 +114,27 @@ def load_sets(data: Path, names: tuple[str, ...] = ()) -> list[PhraseSet]:
     if data.is_file():
         if len(names) != 1:
             raise InputError(f"{data}: say which set the file is: --set {'|'.join(SETS)}")
-        return [PhraseSet(names[0], data, SETS[names[0]][1](data))]
+        return [_read(names[0], data)]
     found = []
     for name in names or SETS:
-        pattern, read, source = SETS[name]
+        pattern, _, source = SETS[name]
         paths = [*data.glob(pattern), *data.glob(f"*/{pattern}")]
         paths = [path for path in sorted(paths) if _is_of(path, name)]
         if names and not paths:
             raise source.missing(data / pattern)
-        found += [PhraseSet(name, path, read(path)) for path in paths]
+        found += [_read(name, path) for path in paths]
     if not found:
         listed = ", ".join(pattern for pattern, _, _ in SETS.values())
         raise InputError(f"{data}: no set of phrase similarity; expected a folder with {listed}")
     return found
+
+
+def _read(name: str, path: Path) -> PhraseSet:
+    _, read, source = SETS[name]
+    items = read(path)
+    if not items:
+        raise source.malformed(path, "has no rows")
+    return PhraseSet(name, path, items)
 
 
 def _is_of(path: Path, name: str) -> bool:

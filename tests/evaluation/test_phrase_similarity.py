@@ -127,6 +127,8 @@ def test_a_missing_set_says_where_it_can_be_had(tmp_path: Path, folder: Path) ->
         ),
         ("sts-b", "stsb.csv", "one,two\n", "line 1: 2 columns of 3"),
         ("turney", "turney.txt", "a | b\n", "line 1: 2 fields"),
+        ("bird", "bird.txt", BIRD.partition("\n")[0] + "\n", "has no rows"),
+        ("turney", "turney.txt", "\n", "has no rows"),
     ],
 )
 def test_malformed_sets_are_named_in_one_line(
