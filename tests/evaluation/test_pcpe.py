@@ -146,6 +146,14 @@ def test_the_three_prompts_are_measured_beside_the_encoders(folder: Path, tmp_pa
     assert all(0 <= row["accuracy"] <= 1 for row in found)
 
 
+def test_a_limit_that_leaves_one_label_is_refused(tmp_path: Path) -> None:
+    by_label = sorted(rows(TEXTS), key=lambda row: row["label"])
+    for split in ("train", "dev"):
+        (tmp_path / f"ps_{split}.json").write_text(json.dumps(by_label))
+    with pytest.raises(InputError, match="the first 2 pairs of train have one label"):
+        run_harness("pcpe", "--data", tmp_path, "--limit", "2")
+
+
 @pytest.mark.parametrize("cached", [True, False])
 def test_other_harnesses_take_it_as_an_encoder(folder: Path, tmp_path: Path, cached: bool) -> None:
     for split in ("train", "dev"):

@@ -13,6 +13,7 @@ import numpy as np
 import orjson
 
 from slice_os.arrays import BoolArray
+from slice_os.errors import InputError
 from slice_os.evaluation.encoders.causal import PROMPTS, CausalEncoder, CausalModel
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Harness, Progress, Settings, quiet, track
@@ -188,6 +189,8 @@ def run_prompts(
     """Accuracy by a linear discriminant of the cosine, fitted on train."""
     splits = load_splits(data, split)
     train, tested = (splits.pairs[name][:limit] for name in ("train", splits.split))
+    if len({one.pair.similar for one in train}) < 2:
+        raise InputError(f"the first {limit} pairs of train have one label; give a greater limit")
     work: list[tuple[TextEncoder, str, str | None]] = []
     work += [(encoder, setting, None) for encoder in encoders for setting in SETTINGS]
     for model in map(CausalModel, models):
