@@ -20,6 +20,7 @@ from slice_os.errors import InputError
 from slice_os.evaluation.encoders.span_vectors import cosines, phrases_in_context
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.pic.phrase_files import PhraseQuestion
+from slice_os.labels.label import folded
 from slice_os.text.passage_layout import passage_sentences
 from slice_os.text.words import find_words, touched_words
 
@@ -139,12 +140,12 @@ def rank_phrases(encoder: TextEncoder, question: PhraseQuestion, setting: str) -
     """
     text = question.context
     gold = widen(text, *question.place)
-    wording = _fold(text[slice(*gold)])
+    wording = folded(text[slice(*gold)])
     # In PSD, the answer occurs twice.
     places = re.finditer(rf"(?<!\w){re.escape(question.answer)}(?!\w)", text)
     candidates = find_candidates(text, [gold, *(place.span() for place in places)])
     if setting == PHRASE:
-        one_each = {_fold(text[one.start : one.end]): one for one in reversed(candidates)}
+        one_each = {folded(text[one.start : one.end]): one for one in reversed(candidates)}
         candidates = sorted(one_each.values(), key=lambda one: one.start)
         phrases = [text[one.start : one.end] for one in candidates]
         vectors = encoder.phrases([question.query, *phrases])
@@ -158,7 +159,7 @@ def rank_phrases(encoder: TextEncoder, question: PhraseQuestion, setting: str) -
     scores = cosines(np.broadcast_to(queries, spans.shape), spans)
     order = np.argsort(-scores, kind="stable")
     ranked = tuple(candidates[index] for index in order)
-    matches = (_fold(text[one.start : one.end]) == wording for one in ranked)
+    matches = (folded(text[one.start : one.end]) == wording for one in ranked)
     rank = next(rank for rank, hit in enumerate(matches, start=1) if hit)
     return RankedPhrases(ranked, scores[order], rank)
 
@@ -176,7 +177,3 @@ def _in_sentences(
         places.append((start, start + len(question.query)))
     vectors = phrases_in_context(encoder, texts, places)
     return vectors[len(candidates) :], vectors[: len(candidates)]
-
-
-def _fold(phrase: str) -> str:
-    return " ".join(phrase.casefold().split())

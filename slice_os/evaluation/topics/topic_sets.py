@@ -10,6 +10,7 @@ from pathlib import Path
 
 from slice_os.datasets.files import DataSource
 from slice_os.errors import InputError
+from slice_os.labels.label import folded
 from slice_os.topics.topic import Topic
 
 TRAIN, TEST = "train", "test"
@@ -75,10 +76,10 @@ def read_topic_set(path: Path, n_phrases: int, n_labelled: int) -> TopicSet:
             raise OWN.malformed(path, "holds none of the sets")
         files, train, test = _read_own(path)
     by_topic: dict[str | None, list[str]] = defaultdict(list)
-    tested = {_plain(one.text) for one in test}
+    tested = {folded(one.text) for one in test}
     for one in train:
         # A text in both parts would be found by its own words.
-        if _plain(one.text) not in tested:
+        if folded(one.text) not in tested:
             by_topic[one.topic].append(one.text)
     names = [topic for topic in by_topic if topic is not None]
     for topic in names:
@@ -145,7 +146,3 @@ _FOLDERS: dict[str, Callable[[Path], Parts]] = {
     "train.csv": partial(_read_table, BANKING77, "text", "category"),
     "dev.csv": partial(_read_table, BITEXT, "utterance", "intent"),
 }
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.lower().split())
