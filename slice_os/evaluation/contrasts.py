@@ -112,7 +112,7 @@ def run(
         for scorer, scores in _scored(pairs, encoder, verifiers):
             for kind in (*kinds, ALL):
                 chosen = [kind in (pair.kind, ALL) for pair in pairs]
-                cells = measured(MEASURES, scores[:, chosen])
+                cells = measured(MEASURES, scores.reshape(2, -1)[:, chosen])
                 rows.append({"encoder": encoder.name, "score": scorer, "kind": kind, **cells})
     return Evaluation(
         "contrasts",
@@ -132,36 +132,23 @@ def run(
 def _scored(
     pairs: Sequence[ContrastPair], encoder: TextEncoder, verifiers: Sequence[str]
 ) -> Iterator[tuple[str, Float64Array]]:
-    """The ``(2, n)`` scores of each scorer."""
+    """The scores of each scorer, first of the spans that say the phrases, then of the others."""
     calibration = span_encoder(encoder).calibration
-    sides = [[pair.says for pair in pairs], [pair.contrast for pair in pairs]]
-    similar = [_cosines(claims, encoder) for claims in sides]
-    yield COSINE, np.array(similar)
-    if calibration is not None:
-        priors = [
-            calibration.probabilities(
-                found,
-                [len(find_words(one.phrase)) for one in claims],
-                [len(find_words(one.text[one.start : one.end])) for one in claims],
-            )
-            for found, claims in zip(similar, sides, strict=True)
-        ]
-        yield PROBABILITY, np.array(priors)
-        sides = [
-            [replace(one, prior=prior) for one, prior in zip(claims, known.tolist(), strict=True)]
-            for claims, known in zip(sides, priors, strict=True)
-        ]
-    for name in verifiers:
-        verifier = find_verifier(name, span_encoder(encoder))
-        verdicts = [[one.probability for one in verifier.check(claims)] for claims in sides]
-        yield name, np.array(verdicts)
-
-
-def _cosines(claims: Sequence[Claim], encoder: TextEncoder) -> Float64Array:
-    """``(n,)`` cosines of phrases and of spans in their texts."""
+    claims = [pair.says for pair in pairs] + [pair.contrast for pair in pairs]
     places = [(one.start, one.end) for one in claims]
     spans = phrases_in_context(encoder, [one.text for one in claims], places)
-    return cosines(encoder.phrases([one.phrase for one in claims]), spans)
+    similar = cosines(encoder.phrases([one.phrase for one in claims]), spans)
+    yield COSINE, similar
+    if calibration is not None:
+        phrase_words = [len(find_words(one.phrase)) for one in claims]
+        span_words = [len(find_words(one.text[one.start : one.end])) for one in claims]
+        priors = calibration.probabilities(similar, phrase_words, span_words)
+        yield PROBABILITY, priors
+        known = zip(claims, priors.tolist(), strict=True)
+        claims = [replace(one, prior=prior) for one, prior in known]
+    for name in verifiers:
+        verifier = find_verifier(name, span_encoder(encoder))
+        yield name, np.array([verdict.probability for verdict in verifier.check(claims)])
 
 
 HARNESS = Harness(
