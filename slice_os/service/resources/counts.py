@@ -44,14 +44,26 @@ _TOGETHER = 500
 
 By = Annotated[
     str,
-    Query(min_length=1, description="day, week, month, document, or the name of a metadata field."),
+    Field(min_length=1, description="day, week, month, document, or the name of a metadata field."),
 ]
-DateField = Annotated[str, Query(description="Metadata field of the day, week or month.")]
+DateField = Annotated[str, Field(description="Metadata field of the day, week or month.")]
 Within = Annotated[
     str | None,
-    Query(min_length=1, description="A metadata field whose values are counted each by itself."),
+    Field(min_length=1, description="A metadata field whose values are counted each by itself."),
 ]
 OfStore = Annotated[int | None, Field(description="Documents of the store there; null if unknown.")]
+
+
+class Counting(BaseModel):
+    """What hits are counted by."""
+
+    store: str | None = None
+    by: By = "day"
+    date_field: DateField = "date"
+    within: Within = None
+
+
+How = Annotated[Counting, Query()]
 
 
 class CountAnswer(BaseModel):
@@ -114,52 +126,29 @@ class AllCountsAnswer(BaseModel):
 
 @router.get("/topics/{name}/counts", response_model=CountsAnswer)
 @pooled("mining")
-def counts(
-    services: Shared,
-    name: TopicName,
-    store: str | None = None,
-    by: By = "day",
-    date_field: DateField = "date",
-    within: Within = None,
-) -> dict[str, Any]:
+def counts(services: Shared, name: TopicName, how: How) -> dict[str, Any]:
     """Count the hits of a topic in a store, by day, week or document, or by a field's values."""
     wanted = services.topics.get(name)
-    for problem in _usable(services, store, wanted)[1].values():
+    for problem in _usable(services, how.store, wanted)[1].values():
         raise InputError(problem)
-    (found,) = _counted(services, [wanted], store, by, date_field, within)
+    (found,) = _counted(services, [wanted], how)
     return found
 
 
 @router.get("/counts", response_model=AllCountsAnswer)
 @pooled("mining")
-def all_counts(
-    services: Shared,
-    store: str | None = None,
-    by: By = "day",
-    date_field: DateField = "date",
-    within: Within = None,
-) -> dict[str, Any]:
+def all_counts(services: Shared, how: How) -> dict[str, Any]:
     """Count the hits of every topic in a store, in one pass over it for some hundred phrases.
 
     Hits are looked for again only if the store or the topic has changed. If the time is over, ask
     again: what was counted is kept.
     """
-    usable, problems = _usable(services, store)
-    return {
-        "topics": _counted(services, usable, store, by, date_field, within),
-        "problems": list(problems.values()),
-    }
+    usable, problems = _usable(services, how.store)
+    return {"topics": _counted(services, usable, how), "problems": list(problems.values())}
 
 
 @router.get("/counts/progress", response_class=JsonLines, status_code=200)
-async def counted_by_steps(
-    request: Request,
-    services: Shared,
-    store: str | None = None,
-    by: By = "day",
-    date_field: DateField = "date",
-    within: Within = None,
-) -> JsonLines:
+async def counted_by_steps(request: Request, services: Shared, how: How) -> JsonLines:
     """The counts of every topic as one line of JSON, `counts`, after lines that tell `progress`.
 
     That is the number of documents that have been looked at; the others may have nothing near.
@@ -170,9 +159,9 @@ async def counted_by_steps(
 
     def found() -> Iterator[dict[str, Any]]:
         nonlocal of
-        of = services.stores.get(store).info().documents
-        usable, problems = _usable(services, store)
-        topics = _counted(services, usable, store, by, date_field, within, seen)
+        of = services.stores.get(how.store).info().documents
+        usable, problems = _usable(services, how.store)
+        topics = _counted(services, usable, how, seen)
         yield {"topics": topics, "problems": list(problems.values())}
 
     def lines(batch: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -184,28 +173,22 @@ async def counted_by_steps(
 
 @router.get("/counts.csv", response_class=Response, responses={200: {"content": {"text/csv": {}}}})
 @pooled("mining")
-def counts_file(
-    services: Shared,
-    store: str | None = None,
-    by: By = "day",
-    date_field: DateField = "date",
-    within: Within = None,
-) -> Response:
+def counts_file(services: Shared, how: How) -> Response:
     """The counts of every topic as CSV, with the documents that have a hit of each 100 there.
 
     A topic near too much of the store, or a rule that names none, has a row with this problem, and
     no counts.
     """
-    usable, problems = _usable(services, store)
+    usable, problems = _usable(services, how.store)
     rows = [
         {
             "topic": found["topic"],
-            by: row["key"],
-            **({within: row["within"]} if within else {}),
+            how.by: row["key"],
+            **({how.within: row["within"]} if how.within else {}),
             **{name: row[name] for name in ("hits", "documents", "of")},
             "per_100": round(100 * row["documents"] / row["of"], 3) if row["of"] else None,
         }
-        for found in _counted(services, usable, store, by, date_field, within)
+        for found in _counted(services, usable, how)
         for row in found["counts"]
     ]
     rows += [{"topic": name, "problem": problem} for name, problem in problems.items()]
@@ -235,17 +218,12 @@ def _usable(
 
 
 def _counted(
-    services: Services,
-    topics: list[StoredTopic],
-    store: str | None,
-    by: str,
-    date_field: str,
-    within: str | None = None,
-    seen: set[str] | None = None,
+    services: Services, topics: list[StoredTopic], how: Counting, seen: set[str] | None = None
 ) -> list[dict[str, Any]]:
     if not topics:
         return []
-    corpus = services.stores.get(store)
+    by, date_field, within = how.by, how.date_field, how.within
+    corpus = services.stores.get(how.store)
     if within:
         corpus.field_values(within, 1)  # refuses an unknown one
     info, drawn, labels = corpus.info(), services.labels.samples(), services.current_labels()
@@ -258,12 +236,7 @@ def _counted(
             "topic": stored.topic.name,
             "total": len(found),
             "documents": len({hit.doc_id for hit in found}),
-            **_said(
-                info,
-                stored.topic,
-                drawn.get(stored.topic.name, ()),
-                of_topic(labels, stored.topic.name),
-            ),
+            **_said(info, stored.topic, drawn.get(stored.topic.name, ()), labels),
             "of": info.documents,
             "by": by,
             "counts": [
@@ -285,10 +258,10 @@ def _said(
     info: StoreInfo, topic: Topic, drawn: Sequence[Mapping[str, Any]], labels: Sequence[Label]
 ) -> dict[str, Any]:
     """What people say of a topic, and what they tell by that; the same words are one answer."""
-    given = {(folded(label.text), label.right) for label in labels}
+    own = of_topic(labels, topic.name)
+    given = {(folded(label.text), label.right) for label in own}
     accepted = sum(right for _, right in given)
-    plain = topic.combination is None
-    estimate = known_estimate(info, topic, drawn, labels) if plain else None
+    estimate = None if topic.combination else known_estimate(info, topic, drawn, own)
     return {"accepted": accepted, "rejected": len(given) - accepted, "estimate": estimate}
 
 
@@ -311,14 +284,11 @@ def _hits(
     plain = [one.topic for one in topics if one.topic.combination is None]
     parts = [one.topic for one in stored.values() if one.topic.combination is None]
     wanted = {one.name: one for one in (*plain, *components([*rules, *parts]))}
-    known: dict[str, Sequence[Hit]] = {}
-    new = []
-    for name, topic in wanted.items():
-        kept = services.counted.get((state[0], name), (*state, stored[name].etag))
-        if kept is None:
-            new.append(topic)
-        else:
-            known[name] = kept
+    kept = {
+        name: services.counted.get((state[0], name), (*state, stored[name].etag)) for name in wanted
+    }
+    known = {name: hits_of for name, hits_of in kept.items() if hits_of is not None}
+    new = [wanted[name] for name in wanted if name not in known]
     reading = partial(_noted, set() if seen is None else seen)
     for some in _some_at_a_time(new, near(services, corpus, new), most_near(services)):
         own: dict[str, list[Hit]] = {topic.name: [] for topic in some}
