@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass
 from math import inf
 from threading import Event, Lock
 from time import monotonic
@@ -43,44 +44,38 @@ SENDER: contextvars.ContextVar[str | None] = contextvars.ContextVar("slice_os_se
 LaneName = Literal["answers", "mining", "writing", "files", "bodies", "originals"]
 
 
+@dataclass(eq=False)
 class _Lane:
     """Threads for work of one kind, places to wait for them, and a time limit.
 
-    Of the places, no key has more than half. Work is refused that would have to wait for so many
-    seconds or, unless there is a rush that may pass, for more than so many others for each thread,
-    as ``patience`` says: some is answered soon then, rather than all of it late. Work runs within
+    Of the places, no key has more than half. Work is refused that would have to wait for more than
+    ``wait`` seconds or, unless there is a rush that may pass, for more than ``turns`` others for
+    each thread: some is answered soon then, rather than all of it late. Work runs within
     ``around``. A place is free as soon as its thread is, however late.
 
     ``late`` tells that work has ended because its time was over. A lane that tells what else may be
     the case, ``unsettled``, waits for work that cannot end at once.
     """
 
-    def __init__(
-        self,
-        name: str,
-        threads: int,
-        places: int,
-        seconds: float,
-        late: str,
-        unsettled: str = "",
-        patience: tuple[float, float] = (inf, inf),
-        around: Callable[[], AbstractContextManager[None]] = nullcontext,
-    ) -> None:
-        self.threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
-        self.seconds = seconds
-        self._size = threads
-        self._turns, self._wait = patience
+    name: str
+    size: int
+    places: int
+    seconds: float
+    late: str
+    unsettled: str = ""
+    turns: float = inf
+    wait: float = inf
+    around: Callable[[], AbstractContextManager[None]] = nullcontext
+
+    def __post_init__(self) -> None:
+        self.threads = ThreadPoolExecutor(self.size, thread_name_prefix=self.name)
+        self.stopped = False
         self._free = monotonic()
         self._refused = self._free - _CALM_SECONDS
         self._takes = 0.0
-        self._places = places
-        self._late = late
-        self._unsettled = unsettled
-        self._around = around
         self._taken: Counter[str | None] = Counter()
         self._counting = Lock()
         self._awaited: set[asyncio.Future[Any]] = set()
-        self.stopped = False
 
     @property
     def admitted(self) -> int:
@@ -90,13 +85,13 @@ class _Lane:
         """Take a place; returns what gives it back, from any thread. A Problem if there is none."""
         key = SENDER.get()
         own = self._taken[key] if key is not None else 0
-        if self.admitted < self._size:
+        if self.admitted < self.size:
             self._free = monotonic()
-        if self.admitted >= self._places or own >= max(1, self._places // 2):
+        if self.admitted >= self.places or own >= max(1, self.places // 2):
             raise self._busy()
-        waiting = max(0, self.admitted + 1 - self._size)
-        many = waiting >= 1 + self._turns * self._size
-        if waiting * self._takes > self._wait * self._size or (many and not self._in_rush()):
+        waiting = max(0, self.admitted + 1 - self.size)
+        many = waiting >= 1 + self.turns * self.size
+        if waiting * self._takes > self.wait * self.size or (many and not self._in_rush()):
             raise self._refusal()
         with self._counting:
             self._taken[key] += 1
@@ -118,7 +113,7 @@ class _Lane:
         waiting = [work]
         try:
             # With a thread for everybody, only the machine is slow, and refusals help nobody.
-            since = monotonic() if self.admitted > self._size else inf
+            since = monotonic() if self.admitted > self.size else inf
             future = self.threads.submit(context.run, self._begin, stop, waiting, since)
         except RuntimeError as error:  # the threads have been shut down
             ended()
@@ -145,15 +140,14 @@ class _Lane:
             done, _ = await asyncio.wait((awaited,), timeout=end - monotonic())
             if not done:
                 stop.set()
-                if self._unsettled and not future.cancel():
+                settles = self.unsettled and not future.cancel()
+                if settles:
                     done, _ = await asyncio.wait((awaited,), timeout=_SETTLING_SECONDS)
-                if not done and self._unsettled and not future.cancelled():
-                    raise Problem(504, "time_limit", self._unsettled)
                 if not done:
-                    raise Problem(504, "time_limit", self._late)
+                    raise Problem(504, "time_limit", self.unsettled if settles else self.late)
             return awaited.result()
         except Stopped:
-            raise Problem(504, "time_limit", self._late) from None
+            raise Problem(504, "time_limit", self.late) from None
         except asyncio.CancelledError as error:
             if self.stopped:
                 raise problem_of(error) from None
@@ -174,11 +168,11 @@ class _Lane:
         if stop.is_set():
             raise Stopped
         begun = monotonic()
-        if begun - since > self._wait:
+        if begun - since > self.wait:
             raise self._refusal()
         work = waiting.pop()
         try:
-            with self._around():
+            with self.around():
                 return work()
         finally:
             self._takes += _LATEST * (monotonic() - begun - self._takes)
@@ -220,11 +214,11 @@ class WorkPool:
         priority = AnswerPriority()
         first, after = priority.answering, priority.yield_to_answers
         self._lanes: dict[LaneName, _Lane] = {
-            "answers": _Lane("answer", workers, usual, *soon, "", patience, first),
+            "answers": _Lane("answer", workers, usual, *soon, "", *patience, first),
             "mining": _Lane("mine", half, limits.streams, limits.mine_seconds, long, around=after),
             "writing": _Lane("write", half, limits.writes, limits.write_seconds, cut, around=after),
-            "files": _Lane("file", half, usual, limits.seconds, unchanged, unsettled, patience),
-            "bodies": _Lane("body", half, usual, *soon, "", patience),
+            "files": _Lane("file", half, usual, limits.seconds, unchanged, unsettled, *patience),
+            "bodies": _Lane("body", half, usual, *soon, "", *patience),
             "originals": _Lane("original", 1, limits.originals, *soon),
         }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import MISSING, fields
-from functools import wraps
+from functools import partial, wraps
 from inspect import cleandoc, signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -50,15 +50,20 @@ class _AnyPath(PathConvertor):
 register_url_convertor("path", _AnyPath())
 
 
-def _storable(text: str) -> str:
-    try:
-        check_text(text, "text")
-    except InputError as error:
-        raise ValueError(str(error)) from None
-    return text
+def _passing(check: Callable[[Any], object]) -> AfterValidator:
+    """Refuses a value with the message of the InputError that a check raises."""
+
+    def passed(value: Any) -> Any:
+        try:
+            check(value)
+        except InputError as error:
+            raise ValueError(str(error)) from None
+        return value
+
+    return AfterValidator(passed)
 
 
-AnyText = Annotated[str, AfterValidator(_storable)]
+AnyText = Annotated[str, _passing(partial(check_text, where="text"))]
 """A text of characters that can be stored, maybe empty."""
 
 Item = TypeVar("Item")
@@ -80,16 +85,8 @@ WHOLE = BeforeValidator(_whole)
 """For whole numbers; in JSON, 3.0 is one, too."""
 
 
-def _few(where: Mapping[str, Any]) -> Mapping[str, Any]:
-    try:
-        check_size(where)
-    except InputError as error:
-        raise ValueError(str(error)) from None
-    return where
-
-
 Filters = Annotated[
-    Annotated[Mapping[str, Any], AfterValidator(_few)] | None,
+    Annotated[Mapping[str, Any], _passing(check_size)] | None,
     Field(
         description="Metadata fields, each with the value or values that it may have, or with "
         'operators: {"csat": {"gte": 3}, "domain": ["bank", "airline"]}; `_id` is the id of the '
