@@ -101,6 +101,12 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+class StoreBody(Body):
+    """A body of a request to a store."""
+
+    store: StoreName = None
+
+
 class JsonAnswer(Response):
     """An answer of JSON types, arrays of numbers and the library's records; nothing is checked."""
 

@@ -15,7 +15,7 @@ from slice_os.search.around import Turn
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.problems import Problem
 from slice_os.service.asgi.steps import until_stopped
-from slice_os.service.resources.bodies import WHOLE, Body, Many, StoreName, pooled
+from slice_os.service.resources.bodies import WHOLE, Body, Many, StoreBody, pooled
 from slice_os.service.resources.hits import (
     HitsAnswer,
     PhraseHighlights,
@@ -63,7 +63,7 @@ class NamedDocument(DocumentBody):
     id: Annotated[str, Field(min_length=1)]
 
 
-class DocumentsRequest(Body):
+class DocumentsRequest(StoreBody):
     """Documents to store.
 
     Attributes:
@@ -71,7 +71,6 @@ class DocumentsRequest(Body):
         documents: each replaces one with the same id.
     """
 
-    store: StoreName = None
     documents: Annotated[Many[NamedDocument], Field(max_length=MOST_TEXTS)]
 
 

@@ -11,7 +11,7 @@ from slice_os.estimates.recall import TopicEstimate
 from slice_os.estimates.sampling import draw, known_estimate
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.nearness import check_near
-from slice_os.service.resources.bodies import WHOLE, Body, StoreName, pooled
+from slice_os.service.resources.bodies import WHOLE, StoreBody, pooled
 from slice_os.service.resources.hits import HitsAnswer
 from slice_os.service.resources.topics import TopicName
 from slice_os.service.services import Shared
@@ -19,7 +19,7 @@ from slice_os.service.services import Shared
 router = APIRouter(tags=["topics"], route_class=JsonRoute)
 
 
-class EstimateRequest(Body):
+class EstimateRequest(StoreBody):
     """A sample of all passages of a store.
 
     Attributes:
@@ -28,7 +28,6 @@ class EstimateRequest(Body):
         seed: of the sample; null for that of the largest one, or 0.
     """
 
-    store: StoreName = None
     size: Annotated[int, Field(ge=1, le=2_000), WHOLE] | None = None
     seed: Annotated[int, Field(ge=0, lt=2**53), WHOLE] | None = None
 

@@ -17,10 +17,9 @@ from slice_os.search.refinement import arranged
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.nearness import check_near
 from slice_os.service.resources.bodies import (
-    Body,
     Many,
     PhraseBody,
-    StoreName,
+    StoreBody,
     Text,
     Unit,
     answer_of,
@@ -41,17 +40,15 @@ class HitsAnswer(BaseModel):
 
 
 @with_options(HitOptions)
-class PhraseHighlights(PhraseBody):
+class PhraseHighlights(StoreBody, PhraseBody):
     """Phrases whose hits are marked in a document; see `slice_os.HitOptions`.
 
     Attributes:
         store: its name; may be missing if one store is served.
     """
 
-    store: StoreName = None
 
-
-class TopicHighlights(Body):
+class TopicHighlights(StoreBody):
     """Topics whose hits are marked in a document, each with its own threshold.
 
     Attributes:
@@ -62,7 +59,6 @@ class TopicHighlights(Body):
         reader: whose labels hold, beside those without a name; empty for those of all.
     """
 
-    store: StoreName = None
     verify: bool | None = None
     unit: Unit = "span"
     reader: Annotated[str, Field(max_length=100)] = ""

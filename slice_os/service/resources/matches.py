@@ -14,14 +14,13 @@ from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.nearness import check_near
 from slice_os.service.resources.bodies import (
     WHOLE,
-    Body,
     Many,
-    StoreName,
+    StoreBody,
     Text,
     answer_of,
     pooled,
 )
-from slice_os.service.resources.hits import HitAnswer
+from slice_os.service.resources.hits import HitAnswer, named_topics
 from slice_os.service.resources.mining import MostHits
 from slice_os.service.resources.topics import NewTopic, topic_of
 from slice_os.service.services import Services, Shared
@@ -32,7 +31,7 @@ from slice_os.topics.topic import Topic
 router = APIRouter(tags=["topics"], route_class=JsonRoute)
 
 
-class MatchRequest(Body):
+class MatchRequest(StoreBody):
     """Combined topics whose matches to find.
 
     Attributes:
@@ -43,7 +42,6 @@ class MatchRequest(Body):
         limit: matches in the answer; null for all.
     """
 
-    store: StoreName = None
     topics: Annotated[Many[Text], Field(min_length=1, max_length=MOST_PHRASES)] | None = None
     rule: NewTopic | None = None
     offset: Annotated[int, Field(ge=0), WHOLE] = 0
@@ -104,7 +102,7 @@ def _named(services: Services, body: MatchRequest) -> list[Topic]:
     if body.rule is not None:
         rules = [topic_of(body.rule, body.rule.name)]
     else:
-        rules = [services.topics.get(name).topic for name in dict.fromkeys(body.topics or ())]
+        rules = named_topics(services, body.topics)
     for one in rules:
         if one.combination is None:
             raise InputError(f"topic {one.name!r} combines no others; mine it")

@@ -32,7 +32,7 @@ from slice_os.service.resources.bodies import (
     Filters,
     Many,
     PhraseBody,
-    StoreName,
+    StoreBody,
     attachment,
     pooled,
     with_options,
@@ -80,11 +80,8 @@ class GrepBody(Body):
     before: Around = None
     after: Around = None
     sections: bool = False
-
-    @property
-    def around(self) -> bool:
-        """Whether hits have turns or sentences as their passage."""
-        return self.before is not None or self.after is not None
+    where: Filters = None
+    limit: MostHits = None
 
     def check(self) -> None:
         """Refuse, by an InputError, what a list of documents has no use for."""
@@ -95,7 +92,7 @@ class GrepBody(Body):
 
 
 @with_options(MineOptions)
-class PhraseMining(GrepBody, PhraseBody):
+class PhraseMining(GrepBody, StoreBody, PhraseBody):
     """Mining a store for phrases; see `slice_os.MineOptions`.
 
     An order, or `collapse`, needs all hits before the first one.
@@ -106,10 +103,6 @@ class PhraseMining(GrepBody, PhraseBody):
         limit: hits after which mining ends; null for all.
     """
 
-    store: StoreName = None
-    where: Filters = None
-    limit: MostHits = None
-
 
 class TopicMining(GrepBody, TopicHighlights):
     """Mining a store for topics, each with its own threshold.
@@ -118,9 +111,6 @@ class TopicMining(GrepBody, TopicHighlights):
         where: conditions on metadata, besides those of the topics.
         limit: hits after which mining ends; null for all.
     """
-
-    where: Filters = None
-    limit: MostHits = None
 
 
 class JsonLines(StreamingResponse):
@@ -158,7 +148,7 @@ async def mine(request: Request, services: Shared, body: PhraseMining | TopicMin
             rows = asked.documents(until_stopped(corpus), body.listing, limited)
         else:
             hits = mined(services, corpus, body, body.where)
-            if body.around:
+            if (body.before, body.after) != (None, None):
                 hits = corpus.around(hits, body.before or 0, body.after or 0)
             rows = limited(corpus.with_sections(hits) if body.sections else hits)
         # One more than the limit tells that there are more.
@@ -215,7 +205,7 @@ def _line(content: dict[str, Any]) -> bytes:
     return orjson.dumps(content, option=orjson.OPT_APPEND_NEWLINE)
 
 
-class ExportRequest(Body):
+class ExportRequest(StoreBody):
     """Hits to write into a file, each as an answer had it.
 
     Attributes:
@@ -224,7 +214,6 @@ class ExportRequest(Body):
         hits: with ``label`` true or false, if somebody answered them.
     """
 
-    store: StoreName = None
     hits: Annotated[Many[dict[str, Any]], Field(max_length=MOST_EXPORTED)]
 
 

@@ -14,7 +14,7 @@ from slice_os.originals.finding import PDF, find_original
 from slice_os.originals.pages_apart import view_apart
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.problems import Problem
-from slice_os.service.resources.bodies import WHOLE, Body, Many, StoreName, pooled
+from slice_os.service.resources.bodies import WHOLE, Body, Many, StoreBody, pooled
 from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_HITS
 from slice_os.text.documents import Extent
@@ -32,7 +32,7 @@ class SpanBody(Body):
     end: Annotated[int, Field(ge=0), WHOLE]
 
 
-class PageRequest(Body):
+class PageRequest(StoreBody):
     """A page of a document that came from a PDF file.
 
     Attributes:
@@ -42,7 +42,6 @@ class PageRequest(Body):
         spans: whose places are wanted.
     """
 
-    store: StoreName = None
     page: Annotated[int, Field(ge=1), WHOLE]
     width: Annotated[int, Field(ge=100, le=_WIDEST), WHOLE] = 1_000
     spans: Annotated[Many[SpanBody], Field(max_length=MOST_HITS)] = Field(default_factory=list)

@@ -24,7 +24,7 @@ from slice_os.service.resources.bodies import (
     AnyText,
     Many,
     PhraseBody,
-    StoreName,
+    StoreBody,
     pooled,
     with_options,
 )
@@ -44,7 +44,7 @@ _Brief = Annotated[str, Field(min_length=1, max_length=400)]
 
 
 @with_options(SearchOptions)
-class SearchRequest(PhraseBody):
+class SearchRequest(StoreBody, PhraseBody):
     """A search; see `slice_os.SearchOptions`.
 
     Attributes:
@@ -52,7 +52,6 @@ class SearchRequest(PhraseBody):
         facets: metadata fields whose values are counted in the hits of the answer.
     """
 
-    store: StoreName = None
     facets: Annotated[Many[AnyText], Field(max_length=MOST_FACETS)] = Field(default_factory=list)
 
 

@@ -17,10 +17,9 @@ from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.nearness import check_near, most_near, near
 from slice_os.service.resources.bodies import (
     WHOLE,
-    Body,
     Filters,
     JsonAnswer,
-    StoreName,
+    StoreBody,
     answer_of,
     pooled,
 )
@@ -54,7 +53,7 @@ class CasesAnswer(BaseModel):
     cases: list[answer_of(Case, hit=HitAnswer | None)]  # type: ignore[valid-type]
 
 
-class SuggestRequest(Body):
+class SuggestRequest(StoreBody):
     """Near misses to look for.
 
     Attributes:
@@ -64,7 +63,6 @@ class SuggestRequest(Body):
         where: conditions on metadata.
     """
 
-    store: StoreName = None
     limit: Annotated[int, Field(ge=1, le=100), WHOLE] = 10
     margin: Annotated[float, Field(gt=0, le=1)] = 0.1
     where: Filters = None
@@ -86,7 +84,7 @@ class LearnAnswer(TopicAnswer):
     changes: _Changes | None  # type: ignore[valid-type]
 
 
-class LearnRequest(Body):
+class LearnRequest(StoreBody):
     """Options of learning from the labels of a topic.
 
     Attributes:
@@ -94,7 +92,6 @@ class LearnRequest(Body):
         exclusive: whether the topic is mined together with others that exclude it.
     """
 
-    store: StoreName = None
     exclusive: bool = False
 
 
