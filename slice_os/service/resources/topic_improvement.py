@@ -1,4 +1,4 @@
-"""Improving a topic: its examples, its near misses, and learning from its labels."""
+"""Improving a topic: its examples, near misses, labels, and what it finds and misses."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from pydantic import BaseModel, Field
 
 from slice_os.combinations.checks import run_examples
 from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.estimates.recall import TopicEstimate
+from slice_os.estimates.sampling import draw, known_estimate
 from slice_os.labels.label import of_topic
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
@@ -23,7 +25,7 @@ from slice_os.service.resources.bodies import (
     answer_of,
     pooled,
 )
-from slice_os.service.resources.hits import HitAnswer
+from slice_os.service.resources.hits import HitAnswer, HitsAnswer
 from slice_os.service.resources.topics import (
     IfMatch,
     TopicAnswer,
@@ -93,6 +95,34 @@ class LearnRequest(StoreBody):
     """
 
     exclusive: bool = False
+
+
+class EstimateRequest(StoreBody):
+    """A sample of all passages of a store.
+
+    Attributes:
+        store: its name; may be missing if one store is served.
+        size: passages to label; null for those of the largest sample so far, or 140.
+        seed: of the sample; null for that of the largest one, or 0.
+    """
+
+    size: Annotated[int, Field(ge=1, le=2_000), WHOLE] | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**53), WHOLE] | None = None
+
+
+class EstimateAnswer(HitsAnswer):
+    """A sample: the hits left to label, and the estimate once nothing is left.
+
+    Attributes:
+        hits: those without a label, in random order: add labels of their spans.
+        sampled: number of all passages of the sample.
+        estimate: what the topic finds and misses; null while passages have no label.
+        labels_to_halve: more labels that would make its intervals about half as wide.
+    """
+
+    sampled: int
+    estimate: TopicEstimate | None
+    labels_to_halve: int | None
 
 
 @router.post("/topics/{name}/test", response_model=CasesAnswer)
@@ -165,6 +195,40 @@ async def learn_topic(
     # Not in the pool: a request whose time is over must not change the topic.
     written = await asyncio.to_thread(services.topics.write_learned, name, learned, etag)
     return topic_answer(written, changes=changes)
+
+
+@router.post("/topics/{name}/estimate", response_model=EstimateAnswer)
+@pooled("mining")
+def estimate(
+    services: Shared, name: TopicName, body: EstimateRequest | None = None
+) -> dict[str, Any]:
+    """Estimate how much of a topic is found and missed, from a labelled sample.
+
+    The same store, topic, size and seed have the same sample: ask, add the labels, ask again. It
+    is kept with the labels.
+    """
+    wanted = body or EstimateRequest()
+    topic, corpus = services.topics.get(name).topic, services.stores.get(wanted.store)
+    check_near(services, corpus, [topic])
+    labels = services.current_labels()
+    drawn = draw(corpus, topic, services.labels, labels, wanted.size, wanted.seed)
+    waiting = drawn.waiting(labels)
+    found = None if waiting else drawn.estimate(labels)
+    return {
+        "hits": waiting,
+        "sampled": len(drawn.keys),
+        "estimate": found,
+        "labels_to_halve": found and found.labels_to_halve,
+    }
+
+
+@router.get("/topics/{name}/estimate", response_model=TopicEstimate | None)
+@pooled("files")
+def estimated(services: Shared, name: TopicName, store: str | None = None) -> TopicEstimate | None:
+    """What the largest labelled sample of a topic, as it is now, tells; null without one."""
+    topic, info = services.topics.get(name).topic, services.stores.get(store).info()
+    drawn = services.labels.samples().get(name, ())
+    return known_estimate(info, topic, drawn, services.current_labels())
 
 
 def _shown(changes: Changes) -> dict[str, Any]:
