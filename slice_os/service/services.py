@@ -65,20 +65,19 @@ class ServedStores:
     """Stores by name, each opened when it is first used."""
 
     def __init__(self, settings: ServiceSettings, encoders: Encoders) -> None:
-        self._locations = locations = dict(settings.stores)
         self._verifier = settings.verifier
         self._encoders = encoders
         # One store that does not answer must not keep the others from being opened.
         self._current = {
             name: Current(partial(self._opened, location), lambda corpus: corpus.store)
-            for name, location in locations.items()
+            for name, location in settings.stores.items()
         }
-        self._writers = {name: Lock() for name in locations}
+        self._writers = {name: Lock() for name in self._current}
 
     @property
     def names(self) -> list[str]:
         """The names, in the order given."""
-        return list(self._locations)
+        return list(self._current)
 
     def get(self, name: str | None = None) -> Corpus:
         """The corpus of a store, or of the only one; blocks while it is opened.
@@ -123,12 +122,12 @@ class ServedStores:
         return Corpus(store, encoder, verifier=verifier)
 
     def _chosen(self, name: str | None) -> str:
-        listing = ", ".join(map(repr, self._locations)) or "none"
+        listing = ", ".join(map(repr, self._current)) or "none"
         if name is None:
-            if len(self._locations) == 1:
-                return next(iter(self._locations))
+            if len(self._current) == 1:
+                return next(iter(self._current))
             raise Problem(400, "store_needed", f"name a store; there are {listing}")
-        if name not in self._locations:
+        if name not in self._current:
             raise Problem(404, "no_such_store", f"no store {name!r}; there are {listing}")
         return name
 

@@ -118,7 +118,9 @@ class Guarded:
         host = given.get(b"host")
         # A foreign page may have given its own name to this machine; keys protect from that, too.
         named = _name_of(host)
-        if (named is None and host is not None) or (self._keys is None and not _is_local(named)):
+        if (named is None and host is not None) or (
+            self._keys is None and not is_loopback(named or "")
+        ):
             message = f"the host {host!r:.100} is not served here; ask 127.0.0.1 or localhost"
             raise Problem(421, "unknown_host", message)
         origin = given.get(b"origin")
@@ -148,10 +150,6 @@ def _name_of(host: str | None) -> str | None:
     if found is None or int(found[3] or 0) > _LAST_PORT:
         return None
     return found[2] or found[1]
-
-
-def _is_local(name: str | None) -> bool:
-    return name is not None and is_loopback(name)
 
 
 def _scope(method: str, path: str) -> str:

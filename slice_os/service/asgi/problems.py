@@ -126,12 +126,10 @@ _ADVICE = {
     "list_type": "give a list",
     "too_short": "give a list of {min_length} or more",
     "too_long": "give a list of at most {max_length}",
-    "dict_type": "give an object",
-    "mapping_type": "give an object",
-    "model_type": "give an object",
-    "model_attributes_type": "give an object",
-    "int_type": "give a whole number",
-    "int_from_float": "give a whole number",
+    **dict.fromkeys(
+        ("dict_type", "mapping_type", "model_type", "model_attributes_type"), "give an object"
+    ),
+    **dict.fromkeys(("int_type", "int_from_float"), "give a whole number"),
     "float_type": "give a number",
     "bool_type": "give true or false",
     "literal_error": "give {expected}",

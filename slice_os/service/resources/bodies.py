@@ -6,12 +6,13 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import MISSING, fields
 from functools import partial, wraps
-from inspect import cleandoc, signature
+from inspect import cleandoc, iscoroutinefunction, signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_type_hints
 
 import orjson
+from fastapi import APIRouter
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -29,6 +30,7 @@ from slice_os.errors import InputError
 from slice_os.query.filters import check_size
 from slice_os.query.options import FUSION_NAMES, MAX_CANDIDATES, ORDERS, HitOptions
 from slice_os.records import type_hints
+from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.work import LaneName
 from slice_os.service.services import Services
 from slice_os.service.settings import (
@@ -150,7 +152,7 @@ Work: TypeAlias = Callable[..., Any]
 Handler: TypeAlias = Callable[..., Awaitable[Response]]
 
 
-def pooled(lane: LaneName = "answers") -> Callable[[Work], Handler]:
+def pooled(lane: LaneName) -> Callable[[Work], Handler]:
     """Run the work of a request in a lane of the pool, within its time."""
 
     def decorated(work: Work) -> Handler:
@@ -167,6 +169,19 @@ def pooled(lane: LaneName = "answers") -> Callable[[Work], Handler]:
         return handled
 
     return decorated
+
+
+class _Route(JsonRoute):
+    """A route whose work runs in the pool: in the lane for answers, unless it is in another."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **given: Any) -> None:
+        handled = endpoint if iscoroutinefunction(endpoint) else pooled("answers")(endpoint)
+        super().__init__(path, handled, **given)
+
+
+def resource(tag: str) -> APIRouter:
+    """The router of a resource, which the description lists under a tag."""
+    return APIRouter(tags=[tag], route_class=_Route)
 
 
 def attachment(name: str, media_type: str, write: Callable[[Path], object]) -> Response:

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
@@ -20,11 +20,10 @@ from slice_os.estimates.tallies import PERIODS, documents_by, tally
 from slice_os.hits.hit import Hit
 from slice_os.labels.label import Label, folded, of_topic
 from slice_os.query.filters import fold_case
-from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.known import Key, store_state
 from slice_os.service.nearness import most_near, near, too_near
-from slice_os.service.resources.bodies import attachment, pooled
+from slice_os.service.resources.bodies import attachment, pooled, resource
 from slice_os.service.resources.mining import JsonLines, json_lines
 from slice_os.service.resources.topics import TopicName
 from slice_os.service.services import Services, Shared
@@ -37,7 +36,7 @@ from slice_os.topics.match import Found, Match
 from slice_os.topics.run import mine_topics
 from slice_os.topics.topic import Topic
 
-router = APIRouter(tags=["topics"], route_class=JsonRoute)
+router = resource("topics")
 
 # Phrases that are looked for in one pass: after each, hits are kept for the next request.
 _TOGETHER = 500

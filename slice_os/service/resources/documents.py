@@ -8,7 +8,7 @@ from dataclasses import asdict
 from itertools import islice
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
@@ -17,10 +17,9 @@ from slice_os.errors import InputError
 from slice_os.originals.finding import PDF, find_original
 from slice_os.originals.pages_apart import view_apart
 from slice_os.search.around import Turn
-from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.problems import Problem
 from slice_os.service.asgi.steps import until_stopped
-from slice_os.service.resources.bodies import WHOLE, Body, Many, StoreBody, pooled
+from slice_os.service.resources.bodies import WHOLE, Body, Many, StoreBody, pooled, resource
 from slice_os.service.resources.hits import (
     HitsAnswer,
     PhraseHighlights,
@@ -32,7 +31,7 @@ from slice_os.service.settings import MOST_HITS, MOST_TEXTS
 from slice_os.stores.protocol import DocumentEntry
 from slice_os.text.documents import Document, Extent, Scalar, Segment
 
-router = APIRouter(tags=["documents"], route_class=JsonRoute)
+router = resource("documents")
 
 # Large enough for a screen with many points an inch; see `view_page` for pages that are long.
 _WIDEST = 2_400
@@ -158,7 +157,6 @@ class PageAnswer(BaseModel):
 
 
 @router.get("/documents", response_model=DocumentsAnswer)
-@pooled()
 def listed(
     services: Shared,
     store: str | None = None,
@@ -184,7 +182,6 @@ def add(services: Shared, body: DocumentsRequest) -> dict[str, int]:
 
 
 @router.post("/documents/{doc_id:path}/highlights", response_model=HighlightsAnswer)
-@pooled()
 def highlights(
     services: Shared, doc_id: str, body: PhraseHighlights | TopicHighlights
 ) -> dict[str, Any]:
@@ -201,7 +198,6 @@ def highlights(
 
 
 @router.get("/documents/{doc_id:path}", response_model=DocumentAnswer)
-@pooled()
 def shown(services: Shared, doc_id: str, store: str | None = None) -> dict[str, Any]:
     """The text of a document, exactly as given, and its metadata."""
     return _document(services.stores.get(store), doc_id)

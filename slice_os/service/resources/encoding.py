@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
-from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
-from slice_os.service.resources.bodies import WHOLE, Body, Many, Text, pooled
+from slice_os.service.resources.bodies import WHOLE, Body, Many, Text, resource
 from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_TEXTS
 
 MOST_VECTORS = 50_000
 
-router = APIRouter(tags=["encode"], route_class=JsonRoute)
+router = resource("encode")
 
 Offset = Annotated[int, Field(ge=0), WHOLE]
 Span = Annotated[Many[Offset], Field(min_length=2, max_length=2)]
@@ -87,7 +85,6 @@ class EncodeAnswer(BaseModel):
 
 
 @router.post("/encode", response_model=EncodeAnswer)
-@pooled()
 def encode(services: Shared, body: EncodeRequest) -> dict[str, Any]:
     """Encode phrases, and the spans and word pieces of texts."""
     encoder = services.encoders.default()

@@ -5,17 +5,16 @@ from __future__ import annotations
 import logging
 from typing import Literal
 
-from fastapi import APIRouter
 from pydantic import BaseModel
 from starlette.responses import Response
 
 from slice_os.errors import SliceError
-from slice_os.service.resources.bodies import JsonAnswer, pooled
+from slice_os.service.resources.bodies import JsonAnswer, resource
 from slice_os.service.services import Shared
 
 logger = logging.getLogger("slice_os.service")
 
-router = APIRouter(tags=["health"])
+router = resource("health")
 
 
 class HealthAnswer(BaseModel):
@@ -38,7 +37,6 @@ async def health() -> dict[str, str]:
 
 
 @router.get("/ready", response_model=ReadyAnswer, responses={503: {"model": ReadyAnswer}})
-@pooled()
 def ready(services: Shared) -> Response:
     """Tell whether every store can be read, and its encoder is loaded."""
     states = {}

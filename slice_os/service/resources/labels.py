@@ -5,21 +5,28 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from slice_os.estimates.agreement import Agreement, agreement, disputes
 from slice_os.labels.label import Label, LabelEntry, Origin, label_of
-from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.problems import Problem
-from slice_os.service.resources.bodies import WHOLE, AnyText, Body, Many, answer_of, pooled
+from slice_os.service.resources.bodies import (
+    WHOLE,
+    AnyText,
+    Body,
+    Many,
+    answer_of,
+    pooled,
+    resource,
+)
 from slice_os.service.resources.topics import Filled, Name
 from slice_os.service.services import Services, Shared
 from slice_os.service.settings import LONGEST_PHRASE
 from slice_os.topics.reviewing import origin_of, requirements
 
-router = APIRouter(tags=["labels"], route_class=JsonRoute)
+router = resource("labels")
 
 Offset = Annotated[int, Field(ge=0, lt=2**53), WHOLE]
 ShortText = Annotated[AnyText, Field(max_length=LONGEST_PHRASE)]

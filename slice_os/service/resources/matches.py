@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from slice_os.combinations.matching import components, match_topics, sound
 from slice_os.errors import InputError
-from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.nearness import check_near
 from slice_os.service.resources.bodies import (
@@ -19,6 +17,7 @@ from slice_os.service.resources.bodies import (
     Text,
     answer_of,
     pooled,
+    resource,
 )
 from slice_os.service.resources.hits import HitAnswer, named_topics
 from slice_os.service.resources.mining import MostHits
@@ -28,7 +27,7 @@ from slice_os.service.settings import MOST_PHRASES
 from slice_os.topics.match import Lack, Match
 from slice_os.topics.topic import Topic
 
-router = APIRouter(tags=["topics"], route_class=JsonRoute)
+router = resource("topics")
 
 
 class MatchRequest(StoreBody):

@@ -5,19 +5,18 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel
 
 from slice_os.hits.document_hits import DocumentHits, findings, with_sections, write_matrix
 from slice_os.search.listing import WITHOUT
-from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
-from slice_os.service.resources.bodies import Filters, answer_of, attachment, pooled
+from slice_os.service.resources.bodies import Filters, answer_of, attachment, pooled, resource
 from slice_os.service.resources.hits import HitAnswer, TopicHighlights, searched
 from slice_os.service.resources.mining import MEDIA_TYPES, MostHits
 from slice_os.service.services import Shared
 
-router = APIRouter(tags=["topics"], route_class=JsonRoute)
+router = resource("topics")
 
 Format = Annotated[Literal["json", "csv", "xlsx"], Query(alias="format")]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import orjson
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Send
@@ -23,7 +23,6 @@ from slice_os.hits.files import holds_texts, write_hits
 from slice_os.hits.hit import Hit
 from slice_os.query.options import MineOptions
 from slice_os.search.listing import LISTINGS, first_of_each
-from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.problems import error_body, problem_of
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.resources.bodies import (
@@ -34,7 +33,7 @@ from slice_os.service.resources.bodies import (
     PhraseBody,
     StoreBody,
     attachment,
-    pooled,
+    resource,
     with_options,
 )
 from slice_os.service.resources.hits import TopicHighlights, mined, searched
@@ -43,7 +42,7 @@ from slice_os.service.settings import MOST_AROUND, MOST_EXPORTED
 
 T = TypeVar("T")
 
-router = APIRouter(tags=["search"], route_class=JsonRoute)
+router = resource("search")
 logger = logging.getLogger("slice_os.service")
 
 MEDIA_TYPES = {
@@ -222,7 +221,6 @@ class ExportRequest(StoreBody):
     response_class=Response,
     responses={200: {"content": {kind: {} for kind in MEDIA_TYPES.values()}}},
 )
-@pooled()
 def export(
     services: Shared,
     body: ExportRequest,

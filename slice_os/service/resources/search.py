@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Header, Query
+from fastapi import Header, Query
 from pydantic import BaseModel, Field
 from starlette.responses import RedirectResponse
 
@@ -18,23 +18,22 @@ from slice_os.hits.hit import Hits
 from slice_os.query.filters import fold_case
 from slice_os.query.options import MAX_CANDIDATES, HitOptions, SearchOptions
 from slice_os.search.scan import scan as scan_documents
-from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.resources.bodies import (
     AnyText,
     Many,
     PhraseBody,
     StoreBody,
-    pooled,
+    resource,
     with_options,
 )
 from slice_os.service.resources.documents import DocumentBody, documents_of
 from slice_os.service.resources.hits import HitsAnswer
-from slice_os.service.services import Services, Shared
+from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_HITS, MOST_TEXTS
 from slice_os.stores.protocol import FieldValue
 
-router = APIRouter(tags=["search"], route_class=JsonRoute)
+router = resource("search")
 
 MOST_FACETS = 20
 _MOST_STORED = 1_000
@@ -103,13 +102,8 @@ class SearchAnswer(HitsAnswer):
 
 
 @router.post("/search", response_model=SearchAnswer)
-@pooled()
 def search(services: Shared, body: SearchRequest) -> dict[str, Any]:
     """The best passages for any of the phrases, each with its best span."""
-    return _answer(services, body)
-
-
-def _answer(services: Services, body: SearchRequest) -> dict[str, Any]:
     begun = perf_counter()
     corpus = services.stores.get(body.store)
     options = body.options(SearchOptions)
@@ -118,7 +112,7 @@ def _answer(services: Services, body: SearchRequest) -> dict[str, Any]:
     hits = corpus.search(body.phrases, options)
     more = len(hits) == options.top_k > 0
     return {
-        "hits": [hit.to_dict() for hit in hits],
+        "hits": list(hits),
         "said": hits.said,
         "threshold": hits.threshold,
         "min_probability": hits.min_probability,
@@ -144,7 +138,6 @@ def _values(hits: Hits, field: str, stored: Sequence[FieldValue]) -> Iterator[di
 
 
 @router.get("/search", response_model=SearchAnswer, responses={303: {"description": "The page."}})
-@pooled()
 def search_by_address(
     services: Shared,
     phrases: Annotated[
@@ -167,11 +160,10 @@ def search_by_address(
     body = SearchRequest.model_validate(
         {"phrases": phrases, "store": store, "top_k": top_k, "offset": offset, "facets": facets}
     )
-    return _answer(services, body)
+    return search(services, body)
 
 
 @router.post("/scan", response_model=HitsAnswer)
-@pooled()
 def scan(services: Shared, body: ScanRequest) -> dict[str, Any]:
     """Every hit in documents that come with the request; nothing is stored."""
     encoder = services.encoders.default()
@@ -179,4 +171,4 @@ def scan(services: Shared, body: ScanRequest) -> dict[str, Any]:
     options = body.options(HitOptions)
     options = replace(options, verifier=options.verifier or services.settings.verifier)
     hits = scan_documents(documents, body.phrases, options, encoder=encoder)
-    return {"hits": [hit.to_dict() for hit in until_stopped(hits)]}
+    return {"hits": list(until_stopped(hits))}

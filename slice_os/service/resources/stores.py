@@ -6,24 +6,23 @@ from functools import partial
 from itertools import islice
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel
 
 from slice_os.corpus import Corpus
 from slice_os.errors import StoreError
 from slice_os.estimates.tallies import documents_by
 from slice_os.search.refinement import usual_cut
-from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.problems import problem_of
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.known import store_state
-from slice_os.service.resources.bodies import pooled
+from slice_os.service.resources.bodies import resource
 from slice_os.service.resources.counts import DateField
 from slice_os.service.services import Shared
 from slice_os.stores.protocol import FieldValue, RemoteStore
 from slice_os.topics.frequent import frequent_sentences
 
-router = APIRouter(tags=["stores"], route_class=JsonRoute)
+router = resource("stores")
 
 _SPEAKER = "speaker"
 _LISTED = 20_000
@@ -123,7 +122,6 @@ class OverviewAnswer(BaseModel):
 
 
 @router.get("/stores", response_model=StoresAnswer)
-@pooled()
 def stores(services: Shared) -> dict[str, Any]:
     """Name, kind, size, encoder and metadata fields of every store that can be read."""
     entries, faults = [], []
@@ -136,7 +134,6 @@ def stores(services: Shared) -> dict[str, Any]:
 
 
 @router.get("/stores/{name}/fields", response_model=FieldsAnswer)
-@pooled()
 def all_values(services: Shared, name: str, limit: MostValues = 100) -> dict[str, Any]:
     """The most frequent values of every text field, each with its number of documents."""
     corpus = services.stores.get(name)
@@ -145,7 +142,6 @@ def all_values(services: Shared, name: str, limit: MostValues = 100) -> dict[str
 
 
 @router.get("/stores/{name}/fields/{field:path}", response_model=FieldValuesAnswer)
-@pooled()
 def values(services: Shared, name: str, field: str, limit: MostValues = 100) -> dict[str, Any]:
     """The most frequent values of a metadata field, each with its number of documents."""
     found = services.stores.get(name).field_values(field, limit)
@@ -153,7 +149,6 @@ def values(services: Shared, name: str, field: str, limit: MostValues = 100) -> 
 
 
 @router.get("/stores/{name}/overview", response_model=OverviewAnswer)
-@pooled()
 def overview(services: Shared, name: str, date_field: DateField = "date") -> dict[str, Any]:
     """A store at a glance; it is looked at again only after it has changed."""
     corpus = services.stores.get(name)

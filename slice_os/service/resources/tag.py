@@ -6,12 +6,10 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Annotated, Any
 
-from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from slice_os.hits.hit import Hit
-from slice_os.service.asgi.json_bodies import JsonRoute
-from slice_os.service.resources.bodies import Body, Many, pooled
+from slice_os.service.resources.bodies import Body, Many, resource
 from slice_os.service.resources.documents import DocumentBody
 from slice_os.service.resources.hits import HitsAnswer, named_topics
 from slice_os.service.resources.topics import Name
@@ -19,7 +17,7 @@ from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_TEXTS
 from slice_os.topics.run import TopicTagger
 
-router = APIRouter(tags=["tag"], route_class=JsonRoute)
+router = resource("tag")
 
 _tagger = lru_cache(8)(TopicTagger)  # so that phrases are not encoded again for every request
 
@@ -59,7 +57,6 @@ class TagAnswer(BaseModel):
 
 
 @router.post("/tag", response_model=TagAnswer)
-@pooled()
 def tag(services: Shared, body: TagRequest) -> dict[str, Any]:
     """Find the topics of texts, and their hits; nothing is stored."""
     topics = tuple(named_topics(services, body.topics))

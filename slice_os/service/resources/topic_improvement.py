@@ -6,7 +6,6 @@ import asyncio
 from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from slice_os.combinations.checks import run_examples
@@ -14,7 +13,6 @@ from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.estimates.recall import TopicEstimate
 from slice_os.estimates.sampling import draw, known_estimate
 from slice_os.labels.label import of_topic
-from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.nearness import check_near, most_near, near
 from slice_os.service.resources.bodies import (
@@ -24,6 +22,7 @@ from slice_os.service.resources.bodies import (
     StoreBody,
     answer_of,
     pooled,
+    resource,
 )
 from slice_os.service.resources.hits import HitAnswer, HitsAnswer
 from slice_os.service.resources.topics import (
@@ -40,7 +39,7 @@ from slice_os.topics.match import Case, Suggestion
 from slice_os.topics.near_misses import suggest
 from slice_os.topics.topic import Learned
 
-router = APIRouter(tags=["topics"], route_class=JsonRoute)
+router = resource("topics")
 
 _SHOWN_HITS = 5
 _Changes = answer_of(
@@ -126,7 +125,6 @@ class EstimateAnswer(HitsAnswer):
 
 
 @router.post("/topics/{name}/test", response_model=CasesAnswer)
-@pooled()
 def try_examples(services: Shared, name: TopicName, store: str | None = None) -> dict[str, Any]:
     """Try the examples of a topic: must_match and must_not_match."""
     topic = services.topics.get(name).topic

@@ -6,13 +6,12 @@ import re
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Header, Path
+from fastapi import Header, Path
 from pydantic import BaseModel, Field, create_model
 from starlette.responses import Response
 
 from slice_os.errors import InputError
 from slice_os.records import type_hints
-from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.resources.bodies import (
     WHOLE,
     Body,
@@ -24,6 +23,7 @@ from slice_os.service.resources.bodies import (
     Unit,
     VerifierName,
     pooled,
+    resource,
 )
 from slice_os.service.services import Shared
 from slice_os.service.settings import LONGEST_PHRASE
@@ -33,7 +33,7 @@ from slice_os.topics.journal import rename_topic
 from slice_os.topics.table import NAME, read_table, topic_table
 from slice_os.topics.topic import MOST_TEXTS, Learned, Topic
 
-router = APIRouter(tags=["topics"], route_class=JsonRoute)
+router = resource("topics")
 
 _NAME = f"^{NAME}$"
 Name = Annotated[str, Field(pattern=_NAME)]
