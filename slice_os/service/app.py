@@ -34,7 +34,6 @@ from slice_os.service.resources import (
     health,
     labels,
     matches,
-    matrix,
     mining,
     search,
     stores,
@@ -58,7 +57,6 @@ RESOURCES = (
     counts,
     topic_improvement,
     matches,
-    matrix,
     labels,
     tag,
 )

@@ -41,15 +41,7 @@ router = resource("topics")
 # Phrases that are looked for in one pass: after each, hits are kept for the next request.
 _TOGETHER = 500
 
-By = Annotated[
-    str,
-    Field(min_length=1, description="day, week, month, document, or the name of a metadata field."),
-]
 DateField = Annotated[str, Field(description="Metadata field of the day, week or month.")]
-Within = Annotated[
-    str | None,
-    Field(min_length=1, description="A metadata field whose values are counted each by itself."),
-]
 OfStore = Annotated[int | None, Field(description="Documents of the store there; null if unknown.")]
 
 
@@ -57,9 +49,15 @@ class Counting(BaseModel):
     """What hits are counted by."""
 
     store: str | None = None
-    by: By = "day"
+    by: str = Field(
+        "day",
+        min_length=1,
+        description="day, week, month, document, or the name of a metadata field.",
+    )
     date_field: DateField = "date"
-    within: Within = None
+    within: str | None = Field(
+        None, min_length=1, description="A metadata field whose values are counted each by itself."
+    )
 
 
 How = Annotated[Counting, Query()]
