@@ -10,15 +10,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from slice_os.client import answers, records
-from slice_os.client.answers import (
-    AGAIN,
-    MinedLines,
-    Phrases,
-    Progress,
-    Service,
-    pause_after,
-    result,
-)
+from slice_os.client.answers import MinedLines, Phrases, Progress, Service
 from slice_os.errors import imported
 from slice_os.estimates.tallies import Tally
 from slice_os.hits.document_hits import DocumentHits
@@ -382,7 +374,7 @@ class AsyncClient:
         """Send a request, and read its answer; see `Service.request`."""
         async with self._answered(method, *path, **content) as response:
             await response.aread()
-        return result(response, read)
+        return answers.result(response, read)
 
     async def _listed(
         self, kind: str, read: Callable[[Any], T], **params: Any
@@ -400,7 +392,7 @@ class AsyncClient:
         async with self._answered("POST", "mine", body=body) as response:
             if not response.is_success:
                 await response.aread()
-                result(response, answers.plain)
+                answers.result(response, answers.plain)
             async for piece in response.aiter_bytes():
                 for row in lines.rows(piece):
                     yield row
@@ -421,11 +413,11 @@ class AsyncClient:
             wished = ""
             with suppress(self._httpx.ConnectError):
                 response = await self._http.send(request, stream=True)
-                if response.status_code not in AGAIN:
+                if response.status_code not in answers.AGAIN:
                     return response
                 wished = response.headers.get("Retry-After", "")
                 await response.aclose()
-            await self._sleep(pause_after(attempt, wished))
+            await self._sleep(answers.pause_after(attempt, wished))
         return await self._http.send(request, stream=True)
 
     async def _sleep(self, seconds: float) -> None:

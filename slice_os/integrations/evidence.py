@@ -8,7 +8,7 @@ from typing import Any
 
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError
-from slice_os.hits.hit import Hit
+from slice_os.hits.hit import Context, Hit
 from slice_os.text.documents import Document
 
 PASSAGE, SPAN = CONTENTS = ("passage", "span")
@@ -21,9 +21,9 @@ def check_content(content: str) -> str:
     return content
 
 
-def content_of(hit: Hit, content: str) -> str:
-    """The passage around a hit, or its span."""
-    return hit.text if content == SPAN else hit.passage.text
+def shown_of(hit: Hit, content: str) -> Hit | Context:
+    """What a framework is given of a hit: the passage around it, or the hit itself, its span."""
+    return hit if content == SPAN else hit.passage
 
 
 def evidence_of(hit: Hit) -> dict[str, Any]:

@@ -18,14 +18,7 @@ from typing import Any
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError, MissingExtraError
 from slice_os.hits.hit import Hit
-from slice_os.integrations.evidence import (
-    PASSAGE,
-    check_content,
-    content_of,
-    document_of,
-    metadata_of,
-    relevance_of,
-)
+from slice_os.integrations import evidence
 from slice_os.query.filters import Condition, parse_where
 from slice_os.stores.registry import store_exists
 from slice_os.text.documents import Document as OurDocument
@@ -158,14 +151,14 @@ class HaystackRetriever:
         self,
         document_store: HaystackDocumentStore,
         top_k: int = 10,
-        content: str = PASSAGE,
+        content: str = evidence.PASSAGE,
         filters: dict[str, Any] | None = None,
         filter_policy: FilterPolicy = FilterPolicy.REPLACE,
         search_kwargs: dict[str, Any] | None = None,
     ) -> None:
         self.document_store = document_store
         self.top_k = top_k
-        self.content = check_content(content)
+        self.content = evidence.check_content(content)
         self.filters = filters
         self.filter_policy = filter_policy
         self.search_kwargs = search_kwargs or {}
@@ -211,15 +204,15 @@ class HaystackRetriever:
 def _as_ours(document: Document) -> OurDocument:
     if document.content is None:
         raise InputError(f"document {document.id!r} has no text to search; write those that have")
-    return document_of(document.id, document.content, document.meta)
+    return evidence.document_of(document.id, document.content, document.meta)
 
 
 def _found(hit: Hit, content: str) -> Document:
     return Document(
         id=f"{hit.doc_id}:{hit.start}-{hit.end}",
-        content=content_of(hit, content),
-        meta=metadata_of(hit),
-        score=relevance_of(hit),
+        content=evidence.shown_of(hit, content).text,
+        meta=evidence.metadata_of(hit),
+        score=evidence.relevance_of(hit),
     )
 
 

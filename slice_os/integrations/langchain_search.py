@@ -17,15 +17,7 @@ from typing import Any
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError, MissingExtraError
 from slice_os.hits.hit import Hit
-from slice_os.integrations.evidence import (
-    PASSAGE,
-    check_content,
-    content_of,
-    document_of,
-    metadata_of,
-    opened,
-    relevance_of,
-)
+from slice_os.integrations import evidence
 
 try:
     from langchain_core.callbacks import (
@@ -56,11 +48,11 @@ class LangChainRetriever(BaseRetriever):
 
     corpus: Corpus
     k: int = Field(default=4, ge=1)
-    content: str = PASSAGE
+    content: str = evidence.PASSAGE
     search_kwargs: dict[str, Any] = Field(default_factory=dict)
 
-    _open = field_validator("corpus", mode="before")(opened)
-    _check = field_validator("content")(check_content)
+    _open = field_validator("corpus", mode="before")(evidence.opened)
+    _check = field_validator("content")(evidence.check_content)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
@@ -90,9 +82,9 @@ class LangChainVectorStore(VectorStore):
     Raises an `InputError` on other content.
     """
 
-    def __init__(self, corpus: Corpus | str | Path, content: str = PASSAGE) -> None:
-        self.corpus = opened(corpus)
-        self.content = check_content(content)
+    def __init__(self, corpus: Corpus | str | Path, content: str = evidence.PASSAGE) -> None:
+        self.corpus = evidence.opened(corpus)
+        self.content = evidence.check_content(content)
 
     def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
         """The best passages for a phrase."""
@@ -103,7 +95,7 @@ class LangChainVectorStore(VectorStore):
     ) -> list[tuple[Document, float]]:
         """The best passages for a phrase, each with its probability; see `relevance_of`."""
         hits = self.corpus.search(query, top_k=k, **kwargs)
-        return [(_found(hit, self.content), relevance_of(hit)) for hit in hits]
+        return [(_found(hit, self.content), evidence.relevance_of(hit)) for hit in hits]
 
     def add_texts(
         self,
@@ -130,7 +122,7 @@ class LangChainVectorStore(VectorStore):
                 f"{len(given)} texts with {len(names)} ids and {len(fields)} metadatas: give one "
                 "of each for each text"
             )
-        self.corpus.add(map(document_of, names, given, fields))
+        self.corpus.add(map(evidence.document_of, names, given, fields))
         return names
 
     def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool:
@@ -177,4 +169,8 @@ class LangChainVectorStore(VectorStore):
 
 
 def _found(hit: Hit, content: str) -> Document:
-    return Document(id=hit.doc_id, page_content=content_of(hit, content), metadata=metadata_of(hit))
+    return Document(
+        id=hit.doc_id,
+        page_content=evidence.shown_of(hit, content).text,
+        metadata=evidence.metadata_of(hit),
+    )

@@ -15,16 +15,7 @@ from typing import Any
 from slice_os.corpus import Corpus
 from slice_os.errors import MissingExtraError
 from slice_os.hits.hit import Hit
-from slice_os.integrations.evidence import (
-    PASSAGE,
-    SPAN,
-    check_content,
-    content_of,
-    evidence_of,
-    metadata_of,
-    opened,
-    relevance_of,
-)
+from slice_os.integrations import evidence
 
 try:
     from llama_index.core.retrievers import BaseRetriever
@@ -60,39 +51,38 @@ class LlamaIndexRetriever(BaseRetriever):
         self,
         corpus: Corpus | str | Path,
         similarity_top_k: int = 10,
-        content: str = PASSAGE,
+        content: str = evidence.PASSAGE,
         search_kwargs: dict[str, Any] | None = None,
         **options: Any,
     ) -> None:
         super().__init__(**options)
-        self.corpus = opened(corpus)
+        self.corpus = evidence.opened(corpus)
         self.similarity_top_k = similarity_top_k
-        self.content = check_content(content)
+        self.content = evidence.check_content(content)
         self.search_kwargs = search_kwargs or {}
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         hits = self.corpus.search(
             query_bundle.query_str, top_k=self.similarity_top_k, **self.search_kwargs
         )
-        return [
-            NodeWithScore(node=_node(hit, self.content), score=relevance_of(hit)) for hit in hits
-        ]
+        return [_node(hit, self.content) for hit in hits]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._retrieve, query_bundle)
 
 
-def _node(hit: Hit, content: str) -> TextNode:
+def _node(hit: Hit, content: str) -> NodeWithScore:
     # LlamaIndex drops nodes with an id that it has seen, and a document may have several hits.
-    shown = hit if content == SPAN else hit.passage
-    unread = list(evidence_of(hit))
-    return TextNode(
+    shown = evidence.shown_of(hit, content)
+    unread = list(evidence.evidence_of(hit))
+    node = TextNode(
         id_=f"{hit.doc_id}:{hit.start}-{hit.end}",
-        text=content_of(hit, content),
-        metadata=metadata_of(hit),
+        text=shown.text,
+        metadata=evidence.metadata_of(hit),
         start_char_idx=shown.start,
         end_char_idx=shown.end,
         relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=hit.doc_id)},
         excluded_llm_metadata_keys=unread,
         excluded_embed_metadata_keys=unread,
     )
+    return NodeWithScore(node=node, score=evidence.relevance_of(hit))

@@ -226,11 +226,10 @@ class Tools:
         others = options.given().keys() - {"where", "unit"}
         if others:
             raise InputError(f"{', '.join(sorted(others))}: a topic has its own")
-        work = self._work(corpus)
         found = [one for one in self._topics(corpus) if one.name == topic]
         if not found:
             raise InputError(f"no topic {topic!r} to mine; `stores` lists them")
-        labels, where, unit = work.labels(), options.where, options.unit
+        labels, where, unit = self._work(corpus).labels(), options.where, options.unit
         return _bounded(mine_topics(corpus, found, where=where, unit=unit, labels=labels), limit)
 
     @_tool(HitOptions)

@@ -7,16 +7,8 @@ from datetime import datetime, timezone
 from time import perf_counter
 
 import orjson
+import prometheus_client as prometheus
 from fastapi import APIRouter, Request
-from prometheus_client import (
-    CONTENT_TYPE_LATEST,
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    ProcessCollector,
-    generate_latest,
-)
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -35,20 +27,20 @@ class Metrics:
     """The counters of a service, in a registry of their own."""
 
     def __init__(self, pool: WorkPool) -> None:
-        self.registry = CollectorRegistry()
-        ProcessCollector(registry=self.registry)
+        self.registry = prometheus.CollectorRegistry()
+        prometheus.ProcessCollector(registry=self.registry)
         labels = ("method", "route")
-        self.requests = Counter(
+        self.requests = prometheus.Counter(
             "slice_os_requests", "Requests answered.", (*labels, "status"), registry=self.registry
         )
-        self.seconds = Histogram(
+        self.seconds = prometheus.Histogram(
             "slice_os_request_seconds",
             "Time from a request to the end of its answer.",
             labels,
             buckets=_SECONDS,
             registry=self.registry,
         )
-        working = Gauge(
+        working = prometheus.Gauge(
             "slice_os_working_requests",
             "Requests that are worked on or wait for a thread.",
             registry=self.registry,
@@ -110,9 +102,9 @@ class Observed:
 @router.get(
     "/metrics",
     response_class=Response,
-    responses={200: {"content": {CONTENT_TYPE_LATEST.partition(";")[0]: {}}}},
+    responses={200: {"content": {prometheus.CONTENT_TYPE_LATEST.partition(";")[0]: {}}}},
 )
 async def metrics(request: Request) -> Response:
     """The counters of the service, as Prometheus reads them."""
-    counted = generate_latest(request.app.state.metrics.registry)
-    return Response(counted, headers={"Content-Type": CONTENT_TYPE_LATEST})
+    counted = prometheus.generate_latest(request.app.state.metrics.registry)
+    return Response(counted, headers={"Content-Type": prometheus.CONTENT_TYPE_LATEST})

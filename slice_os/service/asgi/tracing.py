@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
@@ -18,10 +17,10 @@ if TYPE_CHECKING:
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 
 
-def wanted(environment: Mapping[str, str] = os.environ) -> bool:
+def wanted() -> bool:
     """Whether the environment names an endpoint for traces, and does not turn them off."""
-    off = environment.get("OTEL_SDK_DISABLED", "").lower() == "true"
-    return not off and any(environment.get(name) for name in _ENDPOINTS)
+    off = os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true"
+    return not off and any(os.environ.get(name) for name in _ENDPOINTS)
 
 
 def otlp_provider() -> TracerProvider:

@@ -33,12 +33,7 @@ from slice_os.records import type_hints
 from slice_os.service.asgi.json_bodies import JsonRoute
 from slice_os.service.asgi.work import LaneName
 from slice_os.service.services import Services
-from slice_os.service.settings import (
-    LONGEST_PHRASE,
-    LONGEST_PHRASES,
-    MOST_HITS,
-    MOST_PHRASES,
-)
+from slice_os.service.settings import LONGEST_PHRASE, LONGEST_PHRASES, MOST_HITS, MOST_PHRASES
 from slice_os.text.documents import check_text
 from slice_os.verifier.registry import verifier_names
 

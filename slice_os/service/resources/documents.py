@@ -20,12 +20,7 @@ from slice_os.search.around import Turn
 from slice_os.service.asgi.problems import Problem
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.resources.bodies import WHOLE, Body, Many, StoreBody, pooled, resource
-from slice_os.service.resources.hits import (
-    HitsAnswer,
-    PhraseHighlights,
-    TopicHighlights,
-    mined,
-)
+from slice_os.service.resources.hits import HitsAnswer, PhraseHighlights, TopicHighlights, mined
 from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_HITS, MOST_TEXTS
 from slice_os.stores.protocol import DocumentEntry
