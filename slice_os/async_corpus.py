@@ -173,13 +173,12 @@ class AsyncCorpus:
                 await asyncio.to_thread(connection.find_engine)
                 self._driver = AsyncDriver(connection.async_client(), connection.location)
                 self._connection = None
-            index = await self._driver.run(
-                require(self._name, self._driver.location, self._driver.engine)
-            )
+            driver = self._driver
+            index = await driver.run(require(self._name, driver.location, driver.engine))
             self._asking = Asking()
             if self._opened is None or self._opened[0].index.name != index.name:
                 encoder = await asyncio.to_thread(self._load_encoder, index.settings.encoder)
-                self._opened = ServerFlows(index, self._driver.location), encoder
+                self._opened = ServerFlows(index, driver.location), encoder
             return self._opened
 
     def _load_encoder(self, card: ModelCard) -> SpanEncoder:

@@ -133,11 +133,8 @@ def _speed(model: str | None, providers: Sequence[str] | None, threads: int | No
         return Check("speed", str(error), usable=False, facts={"tokens_per_second": None})
     used = f" on {', '.join(providers)}" if providers else ""
     described = f"{encoder.card.name} {encoder.card.precision}"
-    return Check(
-        "speed",
-        f"about {rate:,} tokens/s{used} ({described})",
-        facts={"tokens_per_second": rate, "model": described, "providers": providers or None},
-    )
+    facts = {"tokens_per_second": rate, "model": described, "providers": providers or None}
+    return Check("speed", f"about {rate:,} tokens/s{used} ({described})", facts=facts)
 
 
 def tokens_per_second(encoder: SpanEncoder) -> int:
@@ -194,11 +191,8 @@ def _nodes(handle: IndexHandle) -> Iterator[Check]:
     except StoreError as error:
         yield Check("nodes", f"not listed ({error})", facts={"nodes": None})
         return
-    yield Check(
-        "nodes",
-        ", ".join(f"{node['name']} {node['version']} (heap {node['heap.max']})" for node in nodes),
-        facts={"nodes": nodes},
-    )
+    told = [f"{node['name']} {node['version']} (heap {node['heap.max']})" for node in nodes]
+    yield Check("nodes", ", ".join(told), facts={"nodes": nodes})
     components = sorted({plugin["component"] for plugin in plugins})
     yield Check("plugins", ", ".join(components) or "none", facts={"plugins": components})
     having = {p["name"] for p in plugins if PLUGIN in p["component"]}

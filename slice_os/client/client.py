@@ -92,13 +92,8 @@ class Client:
         module = imported("httpx", "The client", "client")
         self._http: httpx.Client = http or module.Client(timeout=timeout)
         self._owned = http is None
-        self._calls = _Calls(
-            address,
-            api_key=api_key,
-            store=store,
-            retries=retries,
-            http=cast("httpx.AsyncClient", _Sender(self._http)),
-        )
+        sender = cast("httpx.AsyncClient", _Sender(self._http))
+        self._calls = _Calls(address, api_key=api_key, store=store, retries=retries, http=sender)
 
     search = _returning(AsyncClient.search)
     mine = _returning(AsyncClient.mine)

@@ -82,13 +82,10 @@ class HaystackDocumentStore:
 
         Raises a `FilterError` if the filter is malformed.
         """
+        corpus = self.corpus
         documents = (
-            Document(
-                id=doc_id,
-                content=self.corpus.text(doc_id),
-                meta=dict(self.corpus.metadata(doc_id)),
-            )
-            for doc_id in self.corpus
+            Document(id=one, content=corpus.text(one), meta=dict(corpus.metadata(one)))
+            for one in corpus
         )
         return [each for each in documents if not filters or document_matches_filter(filters, each)]
 
@@ -191,13 +188,10 @@ class HaystackRetriever:
 
         Raises a `FilterError` if a filter is malformed, or not one that a search takes.
         """
-        merged = apply_filter_policy(self.filter_policy, self.filters, filters)
-        hits = self.document_store.corpus.search(
-            query,
-            top_k=self.top_k if top_k is None else top_k,
-            where=where_of(merged),
-            **self.search_kwargs,
-        )
+        where = where_of(apply_filter_policy(self.filter_policy, self.filters, filters))
+        most = self.top_k if top_k is None else top_k
+        corpus = self.document_store.corpus
+        hits = corpus.search(query, top_k=most, where=where, **self.search_kwargs)
         return {"documents": [_found(hit, self.content) for hit in hits]}
 
 

@@ -131,15 +131,11 @@ class LangChainVectorStore(VectorStore):
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """The documents with these ids, whole; unknown ids are ignored."""
-        found = self.corpus.store.find_documents(ids)
+        corpus, found = self.corpus, self.corpus.store.find_documents(ids)
         return [
-            Document(
-                id=doc_id,
-                page_content=self.corpus.text(doc_id),
-                metadata=dict(self.corpus.metadata(doc_id)),
-            )
-            for doc_id in dict.fromkeys(ids)
-            if doc_id in found
+            Document(id=one, page_content=corpus.text(one), metadata=dict(corpus.metadata(one)))
+            for one in dict.fromkeys(ids)
+            if one in found
         ]
 
     @classmethod

@@ -98,7 +98,9 @@ def create_app(settings: ServiceSettings) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.services = services
-    app.state.routes = [route for one in (health, *RESOURCES) for route in one.router.routes]
+    app.state.routes = routes = [
+        route for one in (health, *RESOURCES) for route in one.router.routes
+    ]
     answer_errors(app)
     app.include_router(health.router)
     described = [] if services.keys is None else [DESCRIBED]
@@ -107,12 +109,8 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     _serve_page(app)
     # The last one added is the outermost.
     app.add_middleware(WholeRequests, limits=settings.limits)
-    app.add_middleware(
-        Guarded,
-        keys=services.keys,
-        routes=app.state.routes,
-        open_routes=health.router.routes,
-    )
+    unlocked = health.router.routes
+    app.add_middleware(Guarded, keys=services.keys, routes=routes, open_routes=unlocked)
     app.state.metrics = counted = metrics.Metrics(services.pool)
     tracer = tracing.otlp_provider() if tracing.wanted() else None
     if tracer is not None:

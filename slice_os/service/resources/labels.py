@@ -189,16 +189,12 @@ def add(services: Shared, request: Request, body: NewLabels) -> dict[str, int]:
     rows = [label.model_dump(exclude_none=True) for label in body.labels]
     added = [label_of(row, f"labels.{number}") for number, row in enumerate(rows)]
     origins = _origins(services, body.store, {label.topic for label in added})
-    services.labels.add(
-        [
-            replace(
-                label,
-                reader=_reader(request, label.reader),
-                origin=label.origin or origins.get(label.topic),
-            )
-            for label in added
-        ]
-    )
+
+    def whole(label: Label) -> Label:
+        origin = label.origin or origins.get(label.topic)
+        return replace(label, reader=_reader(request, label.reader), origin=origin)
+
+    services.labels.add(list(map(whole, added)))
     return {"added": len(added)}
 
 

@@ -146,15 +146,10 @@ def near_misses(
     wanted = body or SuggestRequest()
     topic = services.topics.get(name).topic
     corpus = services.stores.get(wanted.store)
-    check_near(services, corpus, [topic], wanted.where, wanted.margin)
-    found = suggest(
-        corpus,
-        [topic],
-        most=wanted.limit,
-        margin=wanted.margin,
-        where=wanted.where,
-        labels=services.current_labels(),
-    )
+    where, margin = wanted.where, wanted.margin
+    check_near(services, corpus, [topic], where, margin)
+    labels = services.current_labels()
+    found = suggest(corpus, [topic], most=wanted.limit, margin=margin, where=where, labels=labels)
     shown = [
         replace(each, cosine=round(each.cosine, 6), hits=each.hits[:_SHOWN_HITS]) for each in found
     ]
