@@ -15,6 +15,7 @@ from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
+from prometheus_client import CollectorRegistry
 from starlette.responses import FileResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
@@ -24,7 +25,7 @@ from slice_os.service.asgi import metrics, tracing
 from slice_os.service.asgi.access import DESCRIBED, Guarded, check_reach
 from slice_os.service.asgi.problems import ERRORS, answer_errors, describe_errors
 from slice_os.service.asgi.protocol import PromptProtocol
-from slice_os.service.asgi.request_frame import Paced, RequestFrame
+from slice_os.service.asgi.request_frame import RequestFrame
 from slice_os.service.asgi.whole_requests import WholeRequests
 from slice_os.service.asgi.work import WorkPool, share_memory
 from slice_os.service.resources import (
@@ -111,13 +112,12 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     app.add_middleware(WholeRequests, limits=settings.limits)
     unlocked = health.router.routes
     app.add_middleware(Guarded, keys=services.keys, routes=routes, open_routes=unlocked)
-    app.state.metrics = counted = metrics.Metrics(services.pool)
+    app.state.registry = registry = CollectorRegistry()
     tracer = tracing.otlp_provider() if tracing.wanted() else None
     if tracer is not None:
         app.add_middleware(tracing.Traced, provider=tracer)
-    app.add_middleware(RequestFrame)
-    app.add_middleware(Paced, limits=settings.limits)
-    app.add_middleware(metrics.Observed, metrics=counted)
+    app.add_middleware(RequestFrame, limits=settings.limits)
+    app.add_middleware(metrics.Observed, registry=registry, pool=services.pool)
     return app
 
 

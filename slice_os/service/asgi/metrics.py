@@ -23,37 +23,31 @@ access_log = logging.getLogger("slice_os.service.access")
 router = APIRouter(tags=["health"])
 
 
-class Metrics:
-    """The counters of a service, in a registry of their own."""
+class Observed:
+    """Counts every request in a registry, and logs it without its content."""
 
-    def __init__(self, pool: WorkPool) -> None:
-        self.registry = prometheus.CollectorRegistry()
-        prometheus.ProcessCollector(registry=self.registry)
+    def __init__(
+        self, app: ASGIApp, registry: prometheus.CollectorRegistry, pool: WorkPool
+    ) -> None:
+        self._app = app
+        prometheus.ProcessCollector(registry=registry)
         labels = ("method", "route")
-        self.requests = prometheus.Counter(
-            "slice_os_requests", "Requests answered.", (*labels, "status"), registry=self.registry
+        self._requests = prometheus.Counter(
+            "slice_os_requests", "Requests answered.", (*labels, "status"), registry=registry
         )
-        self.seconds = prometheus.Histogram(
+        self._seconds = prometheus.Histogram(
             "slice_os_request_seconds",
             "Time from a request to the end of its answer.",
             labels,
             buckets=_SECONDS,
-            registry=self.registry,
+            registry=registry,
         )
         working = prometheus.Gauge(
             "slice_os_working_requests",
             "Requests that are worked on or wait for a thread.",
-            registry=self.registry,
+            registry=registry,
         )
         working.set_function(lambda: pool.admitted)
-
-
-class Observed:
-    """Counts every request, and logs it without its content."""
-
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self._app = app
-        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -81,8 +75,8 @@ class Observed:
         # Not paths: they have ids of documents, and any made-up path would be a label of its own.
         route = getattr(scope.get("route"), "path", "other")
         method = scope["method"] if route != "other" else "other"
-        self._metrics.requests.labels(method, route, status).inc()
-        self._metrics.seconds.labels(method, route).observe(seconds)
+        self._requests.labels(method, route, status).inc()
+        self._seconds.labels(method, route).observe(seconds)
         state = scope.get("state", {})
         line = {
             "time": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
@@ -106,5 +100,5 @@ class Observed:
 )
 async def metrics(request: Request) -> Response:
     """The counters of the service, as Prometheus reads them."""
-    counted = prometheus.generate_latest(request.app.state.metrics.registry)
+    counted = prometheus.generate_latest(request.app.state.registry)
     return Response(counted, headers={"Content-Type": prometheus.CONTENT_TYPE_LATEST})

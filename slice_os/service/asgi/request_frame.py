@@ -35,30 +35,40 @@ logger = logging.getLogger("slice_os.service")
 
 
 class RequestFrame:
-    """Adds request ids and security headers, and answers errors."""
+    """Adds request ids and security headers, answers errors, and leaves readers that are slow."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, limits: Limits) -> None:
         self._app = app
+        self._limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Answer a request.
+
+        Raises a `SenderLeft` if nobody reads the answer.
+        """
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         given = Headers(scope=scope).get(REQUEST_ID, "")
         request_id = given if _SENSIBLE_ID.fullmatch(given) else uuid4().hex
         scope.setdefault("state", {})["request_id"] = request_id
-        started = False
+        started, sent, waited = False, 0, 0.0
 
         async def framed(message: Message) -> None:
-            nonlocal started
+            nonlocal started, sent, waited
             if message["type"] == "http.response.start":
                 started = True
                 headers = MutableHeaders(scope=message)
                 headers[REQUEST_ID] = request_id
                 headers.setdefault("Cache-Control", "no-store")
                 headers.update(_HEADERS)
-            await send(message)
+            began = monotonic()
+            try:
+                await asyncio.wait_for(send(message), self._limits.patience(sent) - waited)
+            except (TimeoutError, asyncio.TimeoutError):
+                raise SenderLeft from None
+            sent += len(message.get("body", b""))
+            waited += max(0.0, monotonic() - began - _OWN_SECONDS)
 
         try:
             await self._app(scope, receive, framed)
@@ -78,30 +88,3 @@ class RequestFrame:
 
 class SenderLeft(Exception):  # noqa: N818  not an error
     """Nobody waits for the answer any more."""
-
-
-class Paced:
-    """Sends answers; a reader who takes them too slowly is left."""
-
-    def __init__(self, app: ASGIApp, limits: Limits) -> None:
-        self._app = app
-        self._limits = limits
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request.
-
-        Raises a `SenderLeft` if nobody reads the answer.
-        """
-        sent, waited = 0, 0.0
-
-        async def paced(message: Message) -> None:
-            nonlocal sent, waited
-            began = monotonic()
-            try:
-                await asyncio.wait_for(send(message), self._limits.patience(sent) - waited)
-            except (TimeoutError, asyncio.TimeoutError):
-                raise SenderLeft from None
-            sent += len(message.get("body", b""))
-            waited += max(0.0, monotonic() - began - _OWN_SECONDS)
-
-        await self._app(scope, receive, paced if scope["type"] == "http" else send)

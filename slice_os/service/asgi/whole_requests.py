@@ -24,45 +24,16 @@ _LARGE = 1 << 20
 _STEP_SECONDS, _REST_SECONDS = 0.05, 1.0
 
 
-class BodyBytes:
-    """Room for the bodies that come in or are worked on; no key has more than half of it."""
-
-    def __init__(self, most: int, seconds: float) -> None:
-        self._most = most
-        self._seconds = seconds
-        self._held: Counter[str | None] = Counter()
-
-    @asynccontextmanager
-    async def holding(self, size: int) -> AsyncIterator[None]:
-        """Have room for a body, for which others may have to end; a Problem, 429, if none does."""
-        key, until = SENDER.get(), monotonic() + self._seconds
-        while not self._has_room(key, size):
-            if monotonic() > until:
-                message = "others send much just now; try again in a few seconds"
-                raise Problem(429, "busy", message, {"Retry-After": "3"})
-            await asyncio.sleep(_STEP_SECONDS)
-        self._held[key] += size
-        try:
-            yield
-        finally:
-            self._held[key] -= size
-            if size > _LARGE:
-                loop = asyncio.get_running_loop()
-                # What was read from the body is dropped a little later.
-                loop.call_later(_REST_SECONDS, loop.run_in_executor, None, give_back_memory)
-
-    def _has_room(self, key: str | None, size: int) -> bool:
-        own = self._held[key] if key is not None else 0
-        return own + size <= self._most // 2 and self._held.total() + size <= self._most
-
-
 class WholeRequests:
-    """Passes on whole requests, and cancels the work when their sender disconnects."""
+    """Passes on whole requests, and cancels the work when their sender disconnects.
+
+    There is room for some bodies that come in or are worked on; no key has more than half of it.
+    """
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
         self._app = app
         self._limits = limits
-        self._room = BodyBytes(limits.bodies_bytes, limits.idle_seconds)
+        self._held: Counter[str | None] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request.
@@ -84,8 +55,32 @@ class WholeRequests:
             announced = most
         if announced > most:
             raise _too_large(most)
-        async with self._room.holding(announced) if announced > _SHORT else nullcontext():
+        async with self._holding(announced) if announced > _SHORT else nullcontext():
             await self._answer(scope, receive, send, await self._body(receive, most))
+
+    @asynccontextmanager
+    async def _holding(self, size: int) -> AsyncIterator[None]:
+        """Have room for a body, for which others may have to end; a Problem, 429, if none does."""
+        key, until = SENDER.get(), monotonic() + self._limits.idle_seconds
+        while not self._has_room(key, size):
+            if monotonic() > until:
+                message = "others send much just now; try again in a few seconds"
+                raise Problem(429, "busy", message, {"Retry-After": "3"})
+            await asyncio.sleep(_STEP_SECONDS)
+        self._held[key] += size
+        try:
+            yield
+        finally:
+            self._held[key] -= size
+            if size > _LARGE:
+                loop = asyncio.get_running_loop()
+                # What was read from the body is dropped a little later.
+                loop.call_later(_REST_SECONDS, loop.run_in_executor, None, give_back_memory)
+
+    def _has_room(self, key: str | None, size: int) -> bool:
+        most = self._limits.bodies_bytes
+        own = self._held[key] if key is not None else 0
+        return own + size <= most // 2 and self._held.total() + size <= most
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, body: bytes) -> None:
         answering = asyncio.ensure_future(self._app(scope, replayed(body), send))

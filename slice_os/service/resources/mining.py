@@ -63,7 +63,7 @@ Around = Annotated[int, Field(ge=0, le=MOST_AROUND), WHOLE] | None
 
 
 class GrepBody(Body):
-    """The options of a mining that grep has, too.
+    """The options of each mining: those that grep has, too, and the common ones.
 
     Attributes:
         listing: list documents in place of hits: those ``with`` a hit; those ``without`` one, each
@@ -72,6 +72,8 @@ class GrepBody(Body):
         before: turns before a hit, or sentences where nobody takes turns, in its passage.
         after: turns or sentences after it.
         sections: whether hits get the nearest numbered heading before them, as metadata.
+        where: conditions on metadata.
+        limit: hits after which mining ends; null for all.
     """
 
     listing: Literal[LISTINGS] | None = None  # type: ignore[valid-type]
