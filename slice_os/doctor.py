@@ -208,8 +208,7 @@ def _nodes(handle: IndexHandle) -> Iterator[Check]:
 
 def _scripts(handle: IndexHandle) -> Check:
     try:
-        with handle.errors_explained():
-            handle.client.search(index=handle.name, body=HARMLESS)
+        handle.ask(handle.client.search, body=HARMLESS)
     except UnavailableError:
         raise
     except StoreError as error:

@@ -10,7 +10,6 @@ from pydantic import BaseModel, Field
 
 from slice_os.corpus import Corpus
 from slice_os.hits.hit import Hit
-from slice_os.query.filters import parse_where
 from slice_os.query.options import HitOptions, MineOptions
 from slice_os.search.listing import Search, search_phrases
 from slice_os.search.refinement import arranged
@@ -78,14 +77,9 @@ def mined(
         InputError: if a filter or phrase cannot be used.
     """
     if isinstance(wanted, TopicHighlights):
-        return mine_topics(
-            corpus,
-            named_topics(services, wanted.topics),
-            where=parse_where(where),
-            unit=wanted.unit,
-            verify=wanted.verify,
-            labels=services.current_labels(wanted.reader),
-        )
+        topics, unit, verify = named_topics(services, wanted.topics), wanted.unit, wanted.verify
+        labels = services.current_labels(wanted.reader)
+        return mine_topics(corpus, topics, where=where, unit=unit, verify=verify, labels=labels)
     options = wanted.options(MineOptions)
     # Arranging takes all hits before it returns the first one, so that it must be stoppable.
     streamed = replace(options, where=where, order=None, collapse=False)
@@ -100,16 +94,10 @@ def searched(
 ) -> Search:
     """The search of `mined`, which knows also what comes nearest in a document; errors as there."""
     if isinstance(wanted, TopicHighlights):
-        topics = named_topics(services, wanted.topics)
+        topics, unit, verify = named_topics(services, wanted.topics), wanted.unit, wanted.verify
         check_near(services, corpus, topics, where)
-        return search_topics(
-            corpus,
-            topics,
-            parse_where(where),
-            services.current_labels(wanted.reader),
-            unit=wanted.unit,
-            verify=wanted.verify,
-        )
+        labels = services.current_labels(wanted.reader)
+        return search_topics(corpus, topics, where, labels, unit=unit, verify=verify)
     options = replace(wanted.options(MineOptions), where=where)
     verifier = corpus.refinement(options.verify).verifier
     return search_phrases(corpus.store, corpus.encoder, wanted.phrases, options, verifier)
