@@ -113,7 +113,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     unlocked = health.router.routes
     app.add_middleware(Guarded, keys=services.keys, routes=routes, open_routes=unlocked)
     app.state.registry = registry = CollectorRegistry()
-    tracer = tracing.otlp_provider() if tracing.wanted() else None
+    tracer = tracing.otlp_provider()
     if tracer is not None:
         app.add_middleware(tracing.Traced, provider=tracer)
     app.add_middleware(RequestFrame, limits=settings.limits)

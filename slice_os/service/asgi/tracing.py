@@ -17,17 +17,15 @@ if TYPE_CHECKING:
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 
 
-def wanted() -> bool:
-    """Whether the environment names an endpoint for traces, and does not turn them off."""
-    off = os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true"
-    return not off and any(os.environ.get(name) for name in _ENDPOINTS)
-
-
-def otlp_provider() -> TracerProvider:
+def otlp_provider() -> TracerProvider | None:
     """A provider that sends spans to the endpoint in the environment, in batches.
 
-    Raises a `MissingExtraError` if the packages for it are not installed.
+    None if the environment names no endpoint, or turns traces off. Raises a `MissingExtraError` if
+    the packages for it are not installed.
     """
+    off = os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true"
+    if off or not any(os.environ.get(name) for name in _ENDPOINTS):
+        return None
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource

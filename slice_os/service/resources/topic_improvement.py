@@ -24,7 +24,7 @@ from slice_os.service.resources.bodies import (
     pooled,
     resource,
 )
-from slice_os.service.resources.hits import HitAnswer, HitsAnswer
+from slice_os.service.resources.hits import HitAnswer, HitsAnswer, named_topics
 from slice_os.service.resources.topics import (
     IfMatch,
     TopicAnswer,
@@ -128,10 +128,8 @@ class EstimateAnswer(HitsAnswer):
 def try_examples(services: Shared, name: TopicName, store: str | None = None) -> dict[str, Any]:
     """Try the examples of a topic: must_match and must_not_match."""
     topic = services.topics.get(name).topic
-    if topic.combination is None:
-        topics = [topic]
-    else:
-        topics = [topic, *(services.topics.get(one).topic for one in topic.combination.topics)]
+    parts = topic.combination.topics if topic.combination else ()
+    topics = [topic, *named_topics(services, parts)]
     outcomes = run_examples(topics, _encoder(services, store))
     cases = [outcome.case() for outcome in outcomes if outcome.topic == name]
     return {"passed": all(case.passed for case in cases), "cases": cases}
