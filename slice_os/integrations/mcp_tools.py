@@ -83,38 +83,33 @@ _CHOSEN: dict[str, Any] = {
 }
 
 
-def _tool(
-    kind: type[HitOptions] | None = None,
-) -> Callable[[Callable[..., R]], Callable[..., R]]:
+def _tool(tool: Callable[..., R]) -> Callable[..., R]:
     """Make a tool, with errors that a language model can read.
 
-    It takes an argument for each option of a kind, and gets them as ``options``.
+    Where the method takes ``options``, the tool has an argument for each option of their kind.
     """
+    own = signature(tool, eval_str=True)
+    parameters = dict(own.parameters)
+    taken = parameters.pop("options", None)
+    kind = taken and taken.annotation
     defaults = {field.name: field.default for field in fields(kind)} if kind else {}
-    chosen = [name for name in _CHOSEN if name in defaults]
+    chosen = {name: annotation for name, annotation in _CHOSEN.items() if name in defaults}
+    for name, annotation in chosen.items():
+        parameters[name] = Parameter(
+            name, Parameter.KEYWORD_ONLY, default=defaults[name], annotation=annotation
+        )
 
-    def decorate(tool: Callable[..., R]) -> Callable[..., R]:
-        @wraps(tool)
-        def called(*arguments: Any, **named: Any) -> R:
-            given = {name: named.pop(name) for name in chosen if name in named}
-            try:
-                options = {"options": kind(**given)} if kind else {}
-                return tool(*arguments, **named, **options)
-            except SliceError as error:
-                raise ToolError(str(error)) from None
+    @wraps(tool)
+    def called(*arguments: Any, **named: Any) -> R:
+        given = {name: named.pop(name) for name in chosen if name in named}
+        try:
+            options = {"options": kind(**given)} if kind else {}
+            return tool(*arguments, **named, **options)
+        except SliceError as error:
+            raise ToolError(str(error)) from None
 
-        own = signature(tool, eval_str=True)
-        kept = [one for one in own.parameters.values() if one.name != "options"]
-        added = [
-            Parameter(
-                name, Parameter.KEYWORD_ONLY, default=defaults[name], annotation=_CHOSEN[name]
-            )
-            for name in chosen
-        ]
-        called.__signature__ = own.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
-        return called
-
-    return decorate
+    called.__signature__ = own.replace(parameters=list(parameters.values()))  # type: ignore[attr-defined]
+    return called
 
 
 # The server takes slots for defaults, so what it returns has none.
@@ -188,7 +183,7 @@ class Tools:
         self._corpora = corpora
         self._chosen_work = work
 
-    @_tool()
+    @_tool
     def stores(self) -> StoreList:
         """List the stores that can be searched."""
         return StoreList(
@@ -199,7 +194,7 @@ class Tools:
             ]
         )
 
-    @_tool(SearchOptions)
+    @_tool
     def search(
         self, phrases: PhraseList, store: StoreName = None, *, options: SearchOptions
     ) -> FoundHits:
@@ -207,7 +202,7 @@ class Tools:
         more = replace(options, top_k=options.top_k + 1)
         return _bounded(self._corpus(store).search(phrases, more), options.top_k)
 
-    @_tool(MineOptions)
+    @_tool
     def mine(
         self,
         phrases: PhraseList | None = None,
@@ -232,7 +227,7 @@ class Tools:
         labels, where, unit = self._work(corpus).labels(), options.where, options.unit
         return _bounded(mine_topics(corpus, found, where=where, unit=unit, labels=labels), limit)
 
-    @_tool(HitOptions)
+    @_tool
     def scan(
         self,
         text: Annotated[str, Field(max_length=200_000)],
@@ -246,7 +241,7 @@ class Tools:
         hits = scan_documents([Document("text", text)], phrases, options, encoder=encoder)
         return _bounded(hits, limit)
 
-    @_tool()
+    @_tool
     def document(
         self,
         doc_id: str,
