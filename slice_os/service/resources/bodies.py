@@ -166,17 +166,20 @@ def pooled(lane: LaneName) -> Callable[[Work], Handler]:
     return decorated
 
 
-class _Route(JsonRoute):
-    """A route whose work runs in the pool: in the lane for answers, unless it is in another."""
+class Resource(APIRouter):
+    """The router of a resource, which the description lists under a tag.
 
-    def __init__(self, path: str, endpoint: Callable[..., Any], **given: Any) -> None:
-        handled = endpoint if iscoroutinefunction(endpoint) else pooled("answers")(endpoint)
-        super().__init__(path, handled, **given)
+    Work that blocks runs in the pool: in the lane of the resource, unless it is in another.
+    """
 
+    def __init__(self, tag: str, lane: LaneName = "answers") -> None:
+        super().__init__(tags=[tag], route_class=JsonRoute)
+        self._lane = lane
 
-def resource(tag: str) -> APIRouter:
-    """The router of a resource, which the description lists under a tag."""
-    return APIRouter(tags=[tag], route_class=_Route)
+    def add_api_route(self, path: str, endpoint: Callable[..., Any], **given: Any) -> None:
+        """Add a handler of requests."""
+        handled = endpoint if iscoroutinefunction(endpoint) else pooled(self._lane)(endpoint)
+        super().add_api_route(path, handled, **given)
 
 
 def attachment(name: str, media_type: str, write: Callable[[Path], object]) -> Response:

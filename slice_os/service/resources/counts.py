@@ -23,7 +23,7 @@ from slice_os.query.filters import fold_case
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.known import Key, store_state
 from slice_os.service.nearness import most_near, near, too_near
-from slice_os.service.resources.bodies import attachment, pooled, resource
+from slice_os.service.resources.bodies import Resource, attachment
 from slice_os.service.resources.mining import JsonLines, json_lines
 from slice_os.service.resources.topics import TopicName
 from slice_os.service.services import Services, Shared
@@ -36,7 +36,7 @@ from slice_os.topics.match import Found, Match
 from slice_os.topics.run import mine_topics
 from slice_os.topics.topic import Topic
 
-router = resource("topics")
+router = Resource("topics", lane="mining")
 
 # Phrases that are looked for in one pass: after each, hits are kept for the next request.
 _TOGETHER = 500
@@ -122,7 +122,6 @@ class AllCountsAnswer(BaseModel):
 
 
 @router.get("/topics/{name}/counts", response_model=CountsAnswer)
-@pooled("mining")
 def counts(services: Shared, name: TopicName, how: How) -> dict[str, Any]:
     """Count the hits of a topic in a store, by day, week or document, or by a field's values."""
     wanted = services.topics.get(name)
@@ -133,7 +132,6 @@ def counts(services: Shared, name: TopicName, how: How) -> dict[str, Any]:
 
 
 @router.get("/counts", response_model=AllCountsAnswer)
-@pooled("mining")
 def all_counts(services: Shared, how: How) -> dict[str, Any]:
     """Count the hits of every topic in a store, in one pass over it for some hundred phrases.
 
@@ -169,7 +167,6 @@ async def counted_by_steps(request: Request, services: Shared, how: How) -> Json
 
 
 @router.get("/counts.csv", response_class=Response, responses={200: {"content": {"text/csv": {}}}})
-@pooled("mining")
 def counts_file(services: Shared, how: How) -> Response:
     """The counts of every topic as CSV, with the documents that have a hit of each 100 there.
 

@@ -19,14 +19,14 @@ from slice_os.originals.pages_apart import view_apart
 from slice_os.search.around import Turn
 from slice_os.service.asgi.problems import Problem
 from slice_os.service.asgi.steps import until_stopped
-from slice_os.service.resources.bodies import WHOLE, Body, Many, StoreBody, pooled, resource
+from slice_os.service.resources.bodies import WHOLE, Body, Many, Resource, StoreBody, pooled
 from slice_os.service.resources.hits import HitsAnswer, PhraseHighlights, TopicHighlights, mined
 from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_HITS, MOST_TEXTS
 from slice_os.stores.protocol import DocumentEntry
 from slice_os.text.documents import Document, Extent, Scalar, Segment
 
-router = resource("documents")
+router = Resource("documents")
 
 # Large enough for a screen with many points an inch; see `view_page` for pages that are long.
 _WIDEST = 2_400

@@ -9,13 +9,13 @@ from pydantic import BaseModel, Field
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.service.asgi.steps import until_stopped
-from slice_os.service.resources.bodies import WHOLE, Body, Many, Text, resource
+from slice_os.service.resources.bodies import WHOLE, Body, Many, Resource, Text
 from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_TEXTS
 
 MOST_VECTORS = 50_000
 
-router = resource("encode")
+router = Resource("encode")
 
 Offset = Annotated[int, Field(ge=0), WHOLE]
 Span = Annotated[Many[Offset], Field(min_length=2, max_length=2)]

@@ -9,12 +9,12 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from slice_os.errors import SliceError
-from slice_os.service.resources.bodies import JsonAnswer, resource
+from slice_os.service.resources.bodies import JsonAnswer, Resource
 from slice_os.service.services import Shared
 
 logger = logging.getLogger("slice_os.service")
 
-router = resource("health")
+router = Resource("health")
 
 
 class HealthAnswer(BaseModel):

@@ -17,16 +17,15 @@ from slice_os.service.resources.bodies import (
     AnyText,
     Body,
     Many,
+    Resource,
     answer_of,
-    pooled,
-    resource,
 )
 from slice_os.service.resources.topics import Filled, Name
 from slice_os.service.services import Services, Shared
 from slice_os.service.settings import LONGEST_PHRASE
 from slice_os.topics.reviewing import origin_of, requirements
 
-router = resource("labels")
+router = Resource("labels", lane="files")
 
 Offset = Annotated[int, Field(ge=0, lt=2**53), WHOLE]
 ShortText = Annotated[AnyText, Field(max_length=LONGEST_PHRASE)]
@@ -139,7 +138,6 @@ class DisputeList(BaseModel):
 
 
 @router.get("/labels", response_model=LabelList)
-@pooled("files")
 def labels(
     services: Shared,
     topic: Name | None = None,
@@ -166,7 +164,6 @@ def labels(
 
 
 @router.get("/agreement", response_model=AgreementList)
-@pooled("files")
 def agreed(services: Shared, topic: Name | None = None) -> dict[str, Any]:
     """How far readers agree on the hits of a topic, or of each."""
     found = agreement(services.labels.of_all_readers())
@@ -174,7 +171,6 @@ def agreed(services: Shared, topic: Name | None = None) -> dict[str, Any]:
 
 
 @router.get("/disputes", response_model=DisputeList)
-@pooled("files")
 def disputed(services: Shared, topic: Name | None = None) -> dict[str, Any]:
     """The hits of a topic, or of all, on which readers disagree, to settle by a label."""
     found = (hit.answers for hit in disputes(services.labels.of_all_readers()))
@@ -183,7 +179,6 @@ def disputed(services: Shared, topic: Name | None = None) -> dict[str, Any]:
 
 
 @router.post("/labels", response_model=Added)
-@pooled("files")
 def add(services: Shared, request: Request, body: NewLabels) -> dict[str, int]:
     """Add labels. When the answer comes, they are on the disk."""
     rows = [label.model_dump(exclude_none=True) for label in body.labels]
@@ -199,7 +194,6 @@ def add(services: Shared, request: Request, body: NewLabels) -> dict[str, int]:
 
 
 @router.delete("/labels", status_code=204)
-@pooled("files")
 def take_back(services: Shared, request: Request, body: LabelledWords) -> Response:
     """Take back the reader's last label of some words; the one before it is then the last."""
     row = body.model_dump(exclude_none=True) | {"label": False}

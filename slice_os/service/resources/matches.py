@@ -18,12 +18,11 @@ from slice_os.service.resources.bodies import (
     WHOLE,
     Filters,
     Many,
+    Resource,
     StoreBody,
     Text,
     answer_of,
     attachment,
-    pooled,
-    resource,
 )
 from slice_os.service.resources.hits import HitAnswer, TopicHighlights, named_topics, searched
 from slice_os.service.resources.mining import MEDIA_TYPES, MostHits
@@ -33,7 +32,7 @@ from slice_os.service.settings import MOST_PHRASES
 from slice_os.topics.match import Lack, Match
 from slice_os.topics.topic import Topic
 
-router = resource("topics")
+router = Resource("topics", lane="mining")
 
 Format = Annotated[Literal["json", "csv", "xlsx"], Query(alias="format")]
 
@@ -118,7 +117,6 @@ class MatrixAnswer(BaseModel):
 
 
 @router.post("/match", response_model=MatchesAnswer)
-@pooled("mining")
 def match(services: Shared, body: MatchRequest) -> dict[str, Any]:
     """The documents that combined topics describe, with their evidence; see `match_topics`."""
     stored, problems = services.topics.read()
@@ -150,7 +148,6 @@ def match(services: Shared, body: MatchRequest) -> dict[str, Any]:
     response_model=MatrixAnswer,
     responses={200: {"content": {MEDIA_TYPES[kind]: {} for kind in ("csv", "xlsx")}}},
 )
-@pooled("mining")
 def matrix(services: Shared, body: MatrixRequest, wanted: Format = "json") -> Any:
     """What every document has, may have and lacks of some topics, as JSON or as a file."""
     corpus = services.stores.get(body.store)

@@ -31,9 +31,9 @@ from slice_os.service.resources.bodies import (
     Filters,
     Many,
     PhraseBody,
+    Resource,
     StoreBody,
     attachment,
-    resource,
     with_options,
 )
 from slice_os.service.resources.hits import TopicHighlights, mined, searched
@@ -42,7 +42,7 @@ from slice_os.service.settings import MOST_AROUND, MOST_EXPORTED
 
 T = TypeVar("T")
 
-router = resource("search")
+router = Resource("search")
 logger = logging.getLogger("slice_os.service")
 
 MEDIA_TYPES = {

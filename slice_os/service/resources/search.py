@@ -23,8 +23,8 @@ from slice_os.service.resources.bodies import (
     AnyText,
     Many,
     PhraseBody,
+    Resource,
     StoreBody,
-    resource,
     with_options,
 )
 from slice_os.service.resources.documents import DocumentBody, documents_of
@@ -33,7 +33,7 @@ from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_HITS, MOST_TEXTS
 from slice_os.stores.protocol import FieldValue
 
-router = resource("search")
+router = Resource("search")
 
 MOST_FACETS = 20
 _MOST_STORED = 1_000

@@ -16,13 +16,13 @@ from slice_os.search.refinement import usual_cut
 from slice_os.service.asgi.problems import problem_of
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.known import store_state
-from slice_os.service.resources.bodies import resource
+from slice_os.service.resources.bodies import Resource
 from slice_os.service.resources.counts import DateField
 from slice_os.service.services import Shared
 from slice_os.stores.protocol import FieldValue, RemoteStore
 from slice_os.topics.frequent import frequent_sentences
 
-router = resource("stores")
+router = Resource("stores")
 
 _SPEAKER = "speaker"
 _LISTED = 20_000

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from slice_os.hits.hit import Hit
-from slice_os.service.resources.bodies import Body, Many, resource
+from slice_os.service.resources.bodies import Body, Many, Resource
 from slice_os.service.resources.documents import DocumentBody
 from slice_os.service.resources.hits import HitsAnswer, named_topics
 from slice_os.service.resources.topics import Name
@@ -17,7 +17,7 @@ from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_TEXTS
 from slice_os.topics.run import TopicTagger
 
-router = resource("tag")
+router = Resource("tag")
 
 _tagger = lru_cache(8)(TopicTagger)  # so that phrases are not encoded again for every request
 

@@ -19,10 +19,10 @@ from slice_os.service.resources.bodies import (
     WHOLE,
     Filters,
     JsonAnswer,
+    Resource,
     StoreBody,
     answer_of,
     pooled,
-    resource,
 )
 from slice_os.service.resources.hits import HitAnswer, HitsAnswer, named_topics
 from slice_os.service.resources.topics import (
@@ -39,7 +39,7 @@ from slice_os.topics.match import Case, Suggestion
 from slice_os.topics.near_misses import suggest
 from slice_os.topics.topic import Learned
 
-router = resource("topics")
+router = Resource("topics")
 
 _SHOWN_HITS = 5
 _Changes = answer_of(

@@ -20,10 +20,9 @@ from slice_os.service.resources.bodies import (
     JsonAnswer,
     Many,
     Probability,
+    Resource,
     Unit,
     VerifierName,
-    pooled,
-    resource,
 )
 from slice_os.service.services import Shared
 from slice_os.service.settings import LONGEST_PHRASE
@@ -33,7 +32,7 @@ from slice_os.topics.journal import rename_topic
 from slice_os.topics.table import NAME, read_table, topic_table
 from slice_os.topics.topic import MOST_TEXTS, Learned, Topic
 
-router = resource("topics")
+router = Resource("topics", lane="files")
 
 _NAME = f"^{NAME}$"
 Name = Annotated[str, Field(pattern=_NAME)]
@@ -138,7 +137,6 @@ class TopicList(BaseModel):
 
 
 @router.get("/topics", response_model=TopicList)
-@pooled("files")
 def topics(services: Shared) -> dict[str, Any]:
     """All topics, by name, and the faults of files that cannot be used."""
     found, problems = services.topics.read()
@@ -146,21 +144,18 @@ def topics(services: Shared) -> dict[str, Any]:
 
 
 @router.post("/topics", status_code=201, response_model=TopicAnswer)
-@pooled("files")
 def add(services: Shared, body: NewTopic) -> JsonAnswer:
     """Add a topic."""
     return topic_answer(services.topics.add(topic_of(body, body.name)), 201)
 
 
 @router.get("/topics/{name}", response_model=TopicAnswer)
-@pooled("files")
 def topic(services: Shared, name: TopicName) -> JsonAnswer:
     """A topic, with the keys of its file."""
     return topic_answer(services.topics.get(name))
 
 
 @router.put("/topics/{name}", response_model=TopicAnswer, responses={201: {"model": TopicAnswer}})
-@pooled("files")
 def put(
     services: Shared, name: TopicName, body: TopicChange, if_match: IfMatch = None
 ) -> JsonAnswer:
@@ -178,7 +173,6 @@ def put(
 
 
 @router.delete("/topics/{name}", status_code=204)
-@pooled("files")
 def delete(services: Shared, name: TopicName, if_match: IfMatch = None) -> Response:
     """Delete a topic; with If-Match only if it still has that etag."""
     etag = None if if_match is None else wanted_etag(if_match)
