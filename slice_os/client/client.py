@@ -55,8 +55,7 @@ def _result(work: Awaitable[T]) -> T:
     try:
         next(work.__await__())
     except StopIteration as end:
-        result: T = end.value
-        return result
+        return cast(T, end.value)
     raise AssertionError
 
 

@@ -166,9 +166,8 @@ class Services:
         self.stores.close()
 
 
-def _services(request: Request) -> Services:
-    services: Services = request.app.state.services
-    return services
+def _services(request: Request) -> Any:
+    return request.app.state.services
 
 
 Shared = Annotated[Services, Depends(_services)]

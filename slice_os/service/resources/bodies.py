@@ -115,11 +115,10 @@ class JsonAnswer(Response):
         return orjson.dumps(content, _plain, options)
 
 
-def _plain(one: Any) -> dict[str, Any]:
+def _plain(one: Any) -> Any:
     """A record of the library as JSON has it."""
     if hasattr(one, "to_dict"):
-        plain: dict[str, Any] = one.to_dict()
-        return plain
+        return one.to_dict()
     return {field.name: getattr(one, field.name) for field in fields(one)}
 
 

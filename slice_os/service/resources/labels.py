@@ -12,14 +12,7 @@ from starlette.responses import Response
 from slice_os.estimates.agreement import Agreement, agreement, disputes
 from slice_os.labels.label import Label, LabelEntry, Origin, label_of
 from slice_os.service.asgi.problems import Problem
-from slice_os.service.resources.bodies import (
-    WHOLE,
-    AnyText,
-    Body,
-    Many,
-    Resource,
-    answer_of,
-)
+from slice_os.service.resources.bodies import WHOLE, AnyText, Body, Many, Resource, answer_of
 from slice_os.service.resources.topics import Filled, Name
 from slice_os.service.services import Services, Shared
 from slice_os.service.settings import LONGEST_PHRASE
