@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Set
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
 from slice_os.errors import InputError
@@ -196,13 +196,3 @@ class Combination:
 
 def _names(parts: tuple[Part, ...]) -> list[str]:
     return [part.topic for part in parts]
-
-
-def part_table(part: Part) -> str | dict[str, Any]:
-    """A part as a topic file has it."""
-    usual, table = Part(part.topic), {"topic": part.topic}
-    for key in (one.name for one in fields(Part)):
-        value = getattr(part, key)
-        if value != getattr(usual, key):
-            table[key] = str(value) if isinstance(value, Length) else value
-    return part.topic if len(table) == 1 else table

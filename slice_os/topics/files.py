@@ -10,7 +10,7 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +43,10 @@ def read_topic(path: str | Path) -> Topic:
         InputError: if it is missing or not TOML, or a key is unknown or has a value that cannot
             be used.
     """
-    topic, problems, changed = examine(Path(path))
-    if topic is None or problems:
-        raise InputError(f"{path}: {problems[0]}")
-    for told in changed:
-        logger.warning("%s: %s", path, told)
-    return topic
+    topics, problems = _usable([Path(path)])
+    if problems:
+        raise InputError(problems[0])
+    return topics[0]
 
 
 def read_topics(paths: Sequence[str | Path]) -> list[Topic]:
@@ -68,9 +66,13 @@ def usable_topics(paths: Sequence[str | Path]) -> tuple[list[Topic], list[str]]:
 
     Raises an `InputError` if there is no file.
     """
+    return _usable(topic_files(paths))
+
+
+def _usable(files: Iterable[Path]) -> tuple[list[Topic], list[str]]:
     homes: dict[str, Path] = {}
     topics, problems = [], []
-    for path in topic_files(paths):
+    for path in files:
         topic, wrong, changed = examine(path)
         if topic is not None and not wrong and topic.name in homes:
             wrong = [f"{homes[topic.name]} also has topic {topic.name!r}"]

@@ -201,7 +201,9 @@ class TopicsFolder:
     def delete(self, name: str, etag: str | None) -> None:
         """Delete a topic and its file; `NoSuchTopicError` or `TopicChangedError` as `replace`."""
         with self._locked():
-            _delete(self._unchanged(name, etag).path)
+            path = self._unchanged(name, etag).path
+            path.unlink()
+            sync_folder(path.parent)
 
     def _check_room(self, topic: Topic) -> None:
         """Refuse a topic, by an InputError, that would be one too many, or has too many phrases."""
@@ -267,11 +269,6 @@ def _named(stored: StoredTopic, former: str) -> StoredTopic:
 def _place(path: Path, name: str) -> Path:
     """The file of a topic in the folder of another one."""
     return path.with_name(f"{name}.toml")
-
-
-def _delete(path: Path) -> None:
-    path.unlink()
-    sync_folder(path.parent)
 
 
 def _etag(content: bytes) -> str:

@@ -119,13 +119,11 @@ def learn(
     odds = _log_odds(labels, phrases, cosines, encoder, refine)
     offset, scale = (0.0, 1.0) if odds is None else fit_calibration(odds, is_right)
     wished = 0.5 if topic.precision is None else min(topic.precision, SUREST)
+    cut = min(threshold + log(wished / (1 - wished)) / STEEPNESS, 1.0)
     by_cosine = topic.threshold is not None or topic.precision is not None
-    if topic.min_probability is None and odds is None:
-        by_cosine = True
+    by_cosine |= topic.min_probability is None and odds is None
     return Learned(
-        threshold=round(min(threshold + log(wished / (1 - wished)) / STEEPNESS, 1.0), 3)
-        if by_cosine
-        else None,
+        threshold=round(cut, 3) if by_cosine else None,
         phrases=_texts(sentences, added),
         counter_phrases=_texts(sentences, counters),
         offset=round(offset, 3),

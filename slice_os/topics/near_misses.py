@@ -100,21 +100,19 @@ def _clusters(hits: Sequence[Hit], encoder: SpanEncoder) -> list[Suggestion]:
     """Hits that say much the same, by `leaders`."""
     if not hits:
         return []
-    texts = list(dict.fromkeys(" ".join(hit.text.split()) for hit in hits))
+    said = [" ".join(hit.text.split()) for hit in hits]
+    texts = list(dict.fromkeys(said))
     vectors = encoder.encode_phrases(texts)
-    members: dict[int, list[int]] = {}
-    cluster_of: dict[str, int] = {}
-    for row, (text, leader) in enumerate(zip(texts, leaders(vectors), strict=True)):
-        cluster_of[text] = leader
-        members.setdefault(leader, []).append(row)
+    leader_of = dict(zip(texts, leaders(vectors), strict=True))
     found: dict[int, list[Hit]] = defaultdict(list)
-    for hit in hits:
-        found[cluster_of[" ".join(hit.text.split())]].append(hit)
+    for hit, text in zip(hits, said, strict=True):
+        found[leader_of[text]].append(hit)
     suggestions = []
     for leader, own in found.items():
-        chosen = vectors[members[leader]]
+        members = [row for row, text in enumerate(texts) if leader_of[text] == leader]
+        chosen = vectors[members]
         # The one that is nearest to the others on average.
-        central = members[leader][int(np.argmax(chosen @ chosen.sum(axis=0)))]
+        central = members[int(np.argmax(chosen @ chosen.sum(axis=0)))]
         topic, documents = own[0].topic or "", len({hit.doc_id for hit in own})
         place = (len(own), documents, own[0].phrase, own[0].cosine, tuple(own))
         suggestions.append(Suggestion(topic, texts[central], *place))

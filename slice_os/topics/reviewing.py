@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
@@ -42,15 +42,15 @@ def to_review(
     groups: dict[tuple[str, str], list[Hit]] = defaultdict(list)
     for hit in hits:
         groups[hit.topic or "", folded(hit.text)].append(hit)
-    known = _Said(known_to(reader, answers))
-    anybody = _Said(answer.label for answer in answers)
+    is_known = _said(known_to(reader, answers))
+    is_said = _said([answer.label for answer in answers])
     queues: dict[str, list[list[Hit]]] = defaultdict(list)
     for (name, _), group in groups.items():
-        if not any(map(known.has, group)):
+        if not any(map(is_known, group)):
             group.sort(key=lambda hit: _distance(hit, needs[hit.topic or ""]))
             queues[name].append(group)
     ranked = [
-        (not any(map(anybody.has, group)), rank, name, group)
+        (not any(map(is_said, group)), rank, name, group)
         for name, queue in queues.items()
         for rank, group in enumerate(_varied(queue, needs[name], corpus.encoder))
     ]
@@ -76,20 +76,16 @@ def origin_of(corpus: Corpus, needs: Requirement) -> Origin:
     )
 
 
-class _Said:
-    """Labels by place, and the words of those without one."""
+def _said(labels: Sequence[Label]) -> Callable[[Hit], bool]:
+    """Whether labels are about the words of a hit: in its place, or, without a place, anywhere."""
+    answer = answers(label for label in labels if label.doc_id)
+    words = {(label.topic, folded(label.text)) for label in labels if not label.doc_id}
 
-    def __init__(self, labels: Iterable[Label]) -> None:
-        labels = list(labels)
-        self._answer = answers(label for label in labels if label.doc_id)
-        self._words = {(one.topic, folded(one.text)) for one in labels if not one.doc_id}
+    def has(hit: Hit) -> bool:
+        own = {(hit.topic, folded(text)) for text in (hit.text, Label.of(hit, right=True).text)}
+        return not words.isdisjoint(own) or answer(hit) is not None
 
-    def has(self, hit: Hit) -> bool:
-        """Whether one is about the words of a hit."""
-        topic, words = hit.topic or "", Label.of(hit, right=True).text
-        if not self._words.isdisjoint({(topic, folded(words)), (topic, folded(hit.text))}):
-            return True
-        return self._answer(hit) is not None
+    return has
 
 
 def _varied(

@@ -7,20 +7,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields
 from datetime import date
-from typing import Any
+from typing import Any, TypeVar
 
 from slice_os.errors import InputError
 from slice_os.query.filter_values import parse_number
 from slice_os.query.filters import IN, Condition
 from slice_os.records import usable
 from slice_os.text.documents import Scalar, field_text
-from slice_os.topics.combination import Combination, part_table
+from slice_os.topics.combination import Combination, Length, Part
 from slice_os.topics.topic import Learned, Topic
 
 NAME = r"[A-Za-z0-9À-ÖØ-öø-ɏ](?: ?[A-Za-z0-9À-ÖØ-öø-ɏ_-]){0,99}"
 """The name of a topic, which is also the name of a file."""
 
 Table = Mapping[str, Any]
+T = TypeVar("T", Topic, Learned, Combination, Part)
 
 
 def read_table(table: Table, name: str) -> tuple[Topic | None, list[str]]:
@@ -64,7 +65,7 @@ def topic_table(topic: Topic) -> dict[str, Any]:
     if (combination := table.pop("combination", None)) is not None:
         table |= _unusual(combination, Combination())
         for key in table.keys() & {"all", "any", "none"}:
-            table[key] = [part_table(part) for part in table[key]]
+            table[key] = [_part_table(part) for part in table[key]]
     if topic.where:
         table["where"] = _where_table(topic.where)
     if topic.learned != Learned():
@@ -112,16 +113,22 @@ def toml_item(name: str, value: Any) -> Any:
     return value
 
 
-def _unusual(
-    record: Topic | Learned | Combination, usual: Topic | Learned | Combination
-) -> dict[str, Any]:
-    """The fields that differ from the usual ones; tuples are lists."""
+def _part_table(part: Part) -> str | dict[str, Any]:
+    others = _unusual(part, Part(part.topic))
+    return {"topic": part.topic, **others} if others else part.topic
+
+
+def _unusual(record: T, usual: T) -> dict[str, Any]:
+    """The fields that differ from the usual ones, as plain JSON types where a file has them."""
     values = {each.name: getattr(record, each.name) for each in fields(record)}
-    return {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in values.items()
-        if value != getattr(usual, name)
-    }
+    different = {name: one for name, one in values.items() if one != getattr(usual, name)}
+    return {name: _plain(value) for name, value in different.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Length):
+        return str(value)
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _where_table(where: Iterable[Condition]) -> dict[str, Any]:
