@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from slice_os.errors import MissingExtraError
+from slice_os.errors import imported
 
-try:
-    import torch
-except ImportError:
-    raise MissingExtraError("Training", "train") from None
-
-__all__ = ["torch"]
+torch = imported("torch", "Training", "train")
