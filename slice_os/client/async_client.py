@@ -291,7 +291,7 @@ class AsyncClient:
         store: str | None = None,
         limit: int | None = None,
     ) -> list[Match]:
-        """The matches of combined topics of the service; see `slice_os.topics.match_topics`.
+        """The matches of combined topics of the service; see `slice_os.combinations.match_topics`.
 
         Without names, of all combined topics; those that cannot be looked for are warnings. Or of
         a rule that the service does not keep. None as a limit is for all matches.
