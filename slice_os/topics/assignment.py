@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from typing import TypeAlias
@@ -35,14 +35,14 @@ class Aim:
         needs: what its hits need.
         unit: how wide they are.
         refine: what verifies them.
-        labels: what people said of places, by document; its hits have them.
+        said: what people said of a hit; see `answers`.
     """
 
     topic: Topic
     needs: Requirement
     unit: str = SPAN
     refine: Refinement = field(default_factory=Refinement)
-    labels: Mapping[str, Sequence[Label]] = field(default_factory=dict)
+    said: Callable[[Hit], bool | None] = lambda hit: None
 
     def lowered(self, margin: float) -> Aim:
         """The aim at hits that may lack a margin of what the topic needs."""
@@ -59,8 +59,8 @@ class Aim:
         for hit in self.refine.each(hits):
             if hit.probability is not None:
                 hit = replace(hit, probability=self.topic.learned.probability(hit.probability))
-            label = answer(hit, self.labels.get(hit.doc_id, ()))
-            yield replace(hit, topic=self.topic.name, label=label)
+            hit = replace(hit, topic=self.topic.name)
+            yield replace(hit, label=self.said(hit))
 
 
 def assign(
@@ -128,28 +128,27 @@ def admits(where: Where, metadata: Metadata) -> bool:
     return True
 
 
-def answer(hit: Hit, labels: Iterable[Label]) -> bool | None:
-    """Whether labels in a hit's document accept words of it; None if they say nothing about them.
+def answers(labels: Iterable[Label]) -> Callable[[Hit], bool | None]:
+    """A function that tells whether labels accept words of a hit; None if they say nothing of them.
 
     Labels of words that the document no longer has there do not count.
     """
-    span, passage = hit.span or hit, hit.passage
-    given = [
-        label.right
-        for label in labels
-        if label.start < span.end and span.start < label.end
-        if passage.text[max(0, label.start - passage.start) : label.end - passage.start]
-        == label.text
-    ]
-    return any(given) if given else None
-
-
-def answers(labels: Iterable[Label]) -> Callable[[Hit], bool | None]:
-    """A function that tells what labels of several topics say of a hit; see `answer`."""
-    places: dict[tuple[str, str], list[Label]] = defaultdict(list)
+    places: dict[tuple[str | None, str], list[Label]] = defaultdict(list)
     for label in labels:
         places[label.topic, label.doc_id].append(label)
-    return lambda hit: answer(hit, places.get((hit.topic or "", hit.doc_id), ()))
+
+    def answer(hit: Hit) -> bool | None:
+        span, passage = hit.span or hit, hit.passage
+        given = [
+            label.right
+            for label in places.get((hit.topic, hit.doc_id), ())
+            if label.start < span.end and span.start < label.end
+            if passage.text[max(0, label.start - passage.start) : label.end - passage.start]
+            == label.text
+        ]
+        return any(given) if given else None
+
+    return answer
 
 
 def countered(hit: Hit, topic: Topic, cosines: SpanCosines) -> tuple[str, float] | None:

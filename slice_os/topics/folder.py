@@ -54,9 +54,12 @@ class StoredTopic:
 class TopicsFolder:
     """Topic files, each read, written and deleted as a whole.
 
-    A change names the ``etag`` of the topic that it replaces, and is refused if another thread or
-    process has changed the topic since, so that nobody's work is lost. The folder need not exist
-    before the first topic is added.
+    A change names the ``etag`` of the topic that it replaces, None for any, and is refused by a
+    `TopicChangedError` if another thread or process has changed the topic since, so that nobody's
+    work is lost. The folder need not exist before the first topic is added.
+
+    Methods raise a `NoSuchTopicError` if there is no topic of a name, and an `InputError` if a file
+    cannot hold a topic, or cannot be written.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -96,18 +99,13 @@ class TopicsFolder:
         return sorted(found.values(), key=lambda stored: stored.topic.name), problems
 
     def get(self, name: str) -> StoredTopic:
-        """A topic by its name; `NoSuchTopicError` if there is none."""
+        """A topic by its name."""
         if stored := self._find(name):
             return stored
         raise NoSuchTopicError(f"no topic {name!r}; add it first")
 
     def add(self, topic: Topic) -> StoredTopic:
-        """Store a new topic, in a file of its name.
-
-        Raises:
-            InputError: if a file cannot hold the topic.
-            TopicExistsError: if there is one of that name.
-        """
+        """Store a new topic, in a file of its name; a `TopicExistsError` if there is one."""
         content = _content(topic)
         with self._locked():
             path = self.folder / f"{topic.name}.toml"
@@ -117,17 +115,7 @@ class TopicsFolder:
             return _written(topic, content, path)
 
     def replace(self, topic: Topic, etag: str | None) -> StoredTopic:
-        """Replace the topic of that name; its file stays as it is if it says the same already.
-
-        Args:
-            topic: the new one.
-            etag: of the topic that it replaces; None for any.
-
-        Raises:
-            InputError: if a file cannot hold the topic.
-            NoSuchTopicError: if there is none of that name.
-            TopicChangedError: if the present one has another ``etag``.
-        """
+        """Replace the topic of that name; its file stays as it is if it says the same already."""
         _content(topic)
         with self._locked():
             stored = self._unchanged(topic.name, etag)
@@ -138,9 +126,7 @@ class TopicsFolder:
     def write_learned(self, name: str, learned: Learned, etag: str | None) -> StoredTopic:
         """Replace what a topic has learned; all else in its file stays, comments included.
 
-        Raises:
-            InputError: if its table of what it learned cannot be replaced.
-            NoSuchTopicError, TopicChangedError: as `replace`.
+        Raises an `InputError` if that table of the file cannot be replaced alone.
         """
         with self._locked():
             stored = self._unchanged(name, etag)
@@ -161,7 +147,7 @@ class TopicsFolder:
         Args:
             name: the present name.
             new: the new one.
-            etag: of the present topic; None for any.
+            etag: of the present topic.
             topic: of the new name, to replace it at the same time.
             begin: called before anything changes, once nothing is wrong.
 
@@ -169,7 +155,6 @@ class TopicsFolder:
             InputError: if the name cannot be used, or replaced in the file alone, or if another
                 topic combines this one by its name.
             TopicExistsError: if there is one of the new name.
-            NoSuchTopicError, TopicChangedError: as `replace`.
         """
         with self._locked():
             stored = self._unchanged(name, etag)
@@ -194,12 +179,12 @@ class TopicsFolder:
             return _named(StoredTopic(named, _etag(content), stored.path), name)
 
     def name_file(self, name: str, former: str) -> StoredTopic:
-        """Name the file of a topic after it if it has the former name; as `get`."""
+        """Name the file of a topic after it if it has the former name."""
         with self._locked():
             return _named(self.get(name), former)
 
     def delete(self, name: str, etag: str | None) -> None:
-        """Delete a topic and its file; `NoSuchTopicError` or `TopicChangedError` as `replace`."""
+        """Delete a topic and its file."""
         with self._locked():
             path = self._unchanged(name, etag).path
             path.unlink()

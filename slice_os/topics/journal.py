@@ -42,6 +42,9 @@ class LabelJournal:
     No line ever changes: taking an answer back, and renaming a topic, add lines, too. The file,
     which `read_labels` reads, need not exist before the first label. It is read again once it has
     changed.
+
+    Methods raise an `InputError` if a line is no label, the file cannot be read or written, or it
+    would be larger than one may be; then nothing is added.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -49,50 +52,34 @@ class LabelJournal:
         self._known: tuple[tuple[int, int, int], LabelLines] | None = None
 
     def read(self) -> list[LabelEntry]:
-        """The labels that hold, in the order in which they were given; see `read_labels`.
-
-        Raises an `InputError` if a line is no label.
-        """
+        """The labels that hold, in the order in which they were given; see `read_labels`."""
         return holding(self.of_all_readers())
 
     def of_all_readers(self) -> list[LabelEntry]:
-        """Every reader's last answers, in order; see `read_answers`.
-
-        Raises an `InputError` if a line is no label.
-        """
+        """Every reader's last answers, in order; see `read_answers`."""
         return self._lines().answers()
 
     def renaming(self) -> dict[str, str]:
-        """The former names of topics whose renaming was interrupted, by their new ones.
-
-        Raises an `InputError` if a line is no label.
-        """
+        """The former names of topics whose renaming was interrupted, by their new ones."""
         return self._lines().renaming
 
     def samples(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-        """The samples to estimate each topic, the latest last; see `slice_os.estimates.sampling`.
-
-        Raises an `InputError` if a line is no label.
-        """
+        """The samples to estimate topics, the latest last; see `slice_os.estimates.sampling`."""
         return self._lines().samples
 
     def add_sample(self, topic: str, drawn: Mapping[str, Any]) -> None:
-        """Keep what was drawn; errors as `add`."""
+        """Keep what was drawn."""
         self._add([{"topic": topic, SAMPLE: drawn, "date": _now()}])
 
     def add(self, labels: Sequence[Label]) -> None:
-        """Add labels, dated now if they have no date; then they survive a loss of power.
-
-        Raises an `InputError` if the file cannot be written, or would be larger than one may be;
-        then none is added.
-        """
+        """Add labels, dated now if they have no date; then they survive a loss of power."""
         self._add([replace(one, date=one.date or _now()).to_row() for one in labels])
 
     def take_back(self, labels: Iterable[Label]) -> list[Label]:
         """Take back and return the last answers of some readers about some words.
 
         The labels tell readers and words, and whether these are settled. What a reader answered
-        before holds again. Raises an `InputError` if the file cannot be read or written.
+        before holds again.
         """
         if not self.path.exists():
             return []
@@ -109,8 +96,6 @@ class LabelJournal:
         """Note that a topic gets another name, with its labels; returns how many there are.
 
         From when that is ``begun`` until it is ``done``, or ``undone``, its labels have both names.
-
-        Raises an `InputError` if the file cannot be read or written.
         """
         if not self.path.exists():
             return 0
@@ -167,8 +152,7 @@ def rename_topic(
     """Rename a topic and its labels, both or neither; returns it, and how many labels it has.
 
     Until both are done, the labels have both names. So whatever interrupts it, none is lost, and
-    the same call completes it. Arguments and errors are those of `TopicsFolder.rename`, and errors
-    those of `LabelJournal.rename`, too.
+    the same call completes it. Arguments and errors are those of `TopicsFolder.rename`.
     """
     checkpoint()
     with uninterrupted():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,11 +22,10 @@ from slice_os.search.listing import Search, Topics
 from slice_os.search.refinement import Refinement, refinement, usual_cut
 from slice_os.search.run import make_query, mine
 from slice_os.search.scan import part_hits
-from slice_os.spans.passages import DocumentPart, EncodedPassage
-from slice_os.stores.protocol import Store
+from slice_os.spans.passages import DocumentPart
 from slice_os.text.documents import Document
 from slice_os.text.words import find_words
-from slice_os.topics.assignment import Aim, admits, assign, countered
+from slice_os.topics.assignment import Aim, admits, answers, assign, countered
 from slice_os.topics.topic import Requirement, Topic
 from slice_os.topics.work import Work
 from slice_os.verifier.claims import Verifier
@@ -63,7 +61,8 @@ def mine_topics(
     """
     known = labels_of_store(corpus) if labels is None else labels
     asked = topic_query(corpus, topics, where=where, unit=unit, verify=verify, labels=known)
-    yield from asked.mined(corpus.store, exhaustive, exclusive, below, to_read)
+    hits = mine(corpus.store, asked.query, threshold=asked.least, exhaustive=exhaustive)
+    yield from asked.assign(to_read(hits), exclusive, below)
 
 
 def search_topics(
@@ -80,7 +79,8 @@ def search_topics(
     asked = topic_query(corpus, topics, where=where, labels=labels, **options)
 
     def hits(below: Callable[[Hit], None]) -> Iterator[Hit]:
-        return counting(asked.mined(corpus.store, exhaustive, exclusive, below))
+        found = mine(corpus.store, asked.query, threshold=asked.least, exhaustive=exhaustive)
+        return counting(asked.assign(found, exclusive, below))
 
     aims: dict[str | None, Aim] = {aim.topic.name: aim for aim in asked.aims}
     places = {phrase: row for row, phrase in enumerate(asked.query.phrases.texts)}
@@ -149,18 +149,6 @@ class TopicQuery:
         least = min(least_cosine(aim, encoder) for aim in aims)
         return cls(aims, query, least, rows, vectors)
 
-    def mined(
-        self,
-        store: Store,
-        exhaustive: bool = True,
-        exclusive: bool = False,
-        below: Callable[[Hit], None] | None = None,
-        to_read: Callable[[Iterable[Hit]], Iterable[Hit]] = iter,
-    ) -> Iterator[Hit]:
-        """The hits of topics in a store; see `mine_topics`."""
-        hits = mine(store, self.query, threshold=self.least, exhaustive=exhaustive)
-        return self.assign(to_read(hits), exclusive, below)
-
     def assign(
         self,
         hits: Iterable[Hit],
@@ -221,13 +209,11 @@ class TopicTagger:
         found: dict[int, dict[str, bool]] = {}
         for hit in self.hits(part):
             found.setdefault(hit.passage.start, {})[f"{FIELD_PREFIX}{hit.topic}"] = True
-
-        def tagged(passage: EncodedPassage) -> EncodedPassage:
-            if passage.start not in found:
-                return passage
-            return replace(passage, metadata={**passage.metadata, **found[passage.start]})
-
-        return replace(part, passages=tuple(map(tagged, part.passages)))
+        tagged = (
+            replace(passage, metadata={**passage.metadata, **found.get(passage.start, {})})
+            for passage in part.passages
+        )
+        return replace(part, passages=tuple(tagged))
 
 
 def scan_topics(
@@ -265,9 +251,7 @@ def make_aims(
     topics = [topic for topic in topics if topic.combination is None]
     check_topics(topics)
     check_unit(unit)
-    places: dict[str, dict[str, list[Label]]] = defaultdict(dict)
-    for label in labels:
-        places[label.topic].setdefault(label.doc_id, []).append(label)
+    said = answers(labels)
     aims = []
     for topic in topics:
         refine = refinement(encoder, HitOptions(verify=verify), topic.verifier or verifier)
@@ -277,7 +261,7 @@ def make_aims(
                 f"topic {topic.name!r} is cut by probability, but model {encoder.card.name!r} "
                 "has no calibration; give the topic a threshold"
             )
-        aims.append(Aim(topic, needs, topic.unit or unit, refine, places[topic.name]))
+        aims.append(Aim(topic, needs, topic.unit or unit, refine, said))
     return aims
 
 
