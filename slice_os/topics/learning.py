@@ -225,8 +225,7 @@ def _log_odds(
     if given is None:
         return None
     bounded = np.clip(given, EDGE, 1 - EDGE)
-    odds: Float64Array = np.log(bounded / (1 - bounded))
-    return odds
+    return np.log(bounded / (1 - bounded))
 
 
 def _claim(label: Label, phrase: str, prior: float | None) -> Claim:

@@ -127,8 +127,7 @@ class UtteranceScores:
         scores = np.stack([soft_best(values[:, columns]) for columns in self._columns])
         if self._weights is not None:
             scores = scores + self._regressed * (whole @ self._weights).T.astype(np.float32)
-        margined: FloatArray = scores - MARGIN * _best_other(scores)
-        return margined
+        return scores - MARGIN * _best_other(scores)
 
 
 def uncountered(
