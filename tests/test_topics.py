@@ -456,6 +456,14 @@ class TestLearning:
         sure = learn(CANCEL, [replace(label, right=True) for label in wrong], encoder)
         assert doubtful.probability(0.5) < 0.5 < sure.probability(0.5)
 
+    def test_a_topic_that_asks_for_no_precision_takes_everything(
+        self, encoder: SpanEncoder
+    ) -> None:
+        any_will_do = replace(CANCEL, threshold=None, precision=0.0)
+        learned = learn(any_will_do, [Label("cancel", "cancel my order", False)], encoder)
+        assert learned.threshold is not None
+        assert learned.threshold < 0.2
+
     def test_without_evidence_a_threshold_stays(self) -> None:
         nothing = np.zeros(0, dtype=np.float32)
         assert fit_threshold(0.65, nothing, nothing, 1) == pytest.approx(0.65)

@@ -118,7 +118,7 @@ def learn(
     refine = refinement(encoder, HitOptions(verify=verify), topic.verifier or None)
     odds = _log_odds(labels, phrases, cosines, encoder, refine)
     offset, scale = (0.0, 1.0) if odds is None else fit_calibration(odds, is_right)
-    wished = 0.5 if topic.precision is None else min(topic.precision, SUREST)
+    wished = 0.5 if topic.precision is None else min(max(topic.precision, EDGE), SUREST)
     cut = min(threshold + log(wished / (1 - wished)) / STEEPNESS, 1.0)
     by_cosine = topic.threshold is not None or topic.precision is not None
     by_cosine |= topic.min_probability is None and odds is None
