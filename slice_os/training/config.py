@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +19,7 @@ from slice_os.records import (
     NotNegative,
     Positive,
     at_least,
+    known,
     one_of,
     read_record,
     record,
@@ -103,13 +104,13 @@ class Term:
         kind = table.get("kind")
         if kind not in OBJECTIVES:
             raise InputError(f"kind is {kind!r}; there are {', '.join(OBJECTIVES)}")
-        common = table.keys() & {f.name for f in fields(cls) if f.name != "objective"}
-        own = {name: table[name] for name in table if name not in common}
+        common = known(cls, table)
+        own = {name: value for name, value in table.items() if name not in common}
         try:
             objective = record(OBJECTIVES[kind], own)
         except InputError as error:
             raise InputError(f"{kind}: {error}") from None
-        return record(cls, {name: table[name] for name in common}, objective=objective)
+        return record(cls, common, objective=objective)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,8 +248,8 @@ def _check_names(config: TrainingConfig) -> None:
 
     def records(name: str, where: str) -> type:
         if name not in config.data:
-            known = ", ".join(config.data) or "none"
-            raise InputError(f"{where}: no data set {name!r}; there are {known}")
+            there = ", ".join(config.data) or "none"
+            raise InputError(f"{where}: no data set {name!r}; there are {there}")
         return FORMATS[config.data[name].format].records
 
     for name, data in config.data.items():

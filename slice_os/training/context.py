@@ -113,7 +113,7 @@ class RunContext:
         self.accelerator: Any = accelerate.Accelerator(mixed_precision=precision)
         loaded = load_encoder(config.model)
         self._tokenizer = loaded.tokenizer
-        self.base = self._encoder(loaded.network, chunk=0)
+        self.base = self._encoder(loaded.network)
         self.datasets = load_datasets(config, data, self.base.fits, report)
 
     def progress(self, part: str) -> Callable[[int, int], None]:
@@ -184,10 +184,10 @@ class RunContext:
             own, other, weight=second_teacher.weight, centres=centres, phrases=phrases
         )
 
-    def _encoder(self, network: Any, chunk: int) -> TrainingEncoder:
+    def _encoder(self, network: Any, chunk: int = 0) -> TrainingEncoder:
         network.to(self.accelerator.device)
         return TrainingEncoder(
-            network, self._tokenizer, max_pieces=self.config.max_pieces, chunk=chunk or None
+            network, self._tokenizer, max_pieces=self.config.max_pieces, chunk=chunk
         )
 
 

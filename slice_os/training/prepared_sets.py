@@ -148,7 +148,7 @@ def load_datasets(
     hashes = read_hashes(folder / config.hashes) if config.hashes else Decontamination()
     raw = {
         name: _read(name, data, folder, hashes, fits)
-        for name, data in tracked(config.data.items(), "reading data", len(config.data), report)
+        for name, data in tracked(config.data.items(), "reading data", report)
     }
     return {
         name: replace(loaded, contexts=_contexts(config.data[name], raw))

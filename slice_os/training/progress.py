@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
@@ -34,9 +34,9 @@ def silent(tick: Tick) -> None:
     """The report that says nothing."""
 
 
-def tracked(items: Iterable[T], part: str, total: int, report: Report) -> Iterator[T]:
+def tracked(items: Collection[T], part: str, report: Report) -> Iterator[T]:
     """The same items, each reported when it is done with."""
-    report(Tick(part, 0, total))
+    report(Tick(part, 0, len(items)))
     for done, item in enumerate(items, start=1):
         yield item
-        report(Tick(part, done, total))
+        report(Tick(part, done, len(items)))

@@ -44,8 +44,8 @@ def learned_projection(
     """
     rng = Random(seed)  # noqa: S311
 
-    def tell(read: int, step: int = 0) -> None:
-        progress(read + step, len(records) + steps)
+    def tell(done: int) -> None:
+        progress(done, len(records) + steps)
 
     with torch.no_grad():
         pairs = [_query_and_text(record, encoder, rng) for record in records]
@@ -62,7 +62,7 @@ def learned_projection(
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        tell(len(records), step + 1)
+        tell(len(records) + step + 1)
     projection = _orthonormal(basis.detach())
     rest = principal_directions(spans - (spans @ projection.T) @ projection)[: dimension - kept[-1]]
     return _orthonormal(torch.cat([projection, rest]))

@@ -277,7 +277,7 @@ def estimate(config: TrainingConfig, data: str | Path, progress: Report = silent
     with tempfile.TemporaryDirectory() as scratch:
         context = RunContext(config, Path(data), Path(scratch), progress)
         stages = []
-        for stage in tracked(config.stages, "trying stages", len(config.stages), progress):
+        for stage in tracked(config.stages, "trying stages", progress):
             # Earlier stages have no result yet; the base model has the same size.
             run = context.stage(replace(stage, start=BASE, teacher=BASE))
             for step in range(_WARM):

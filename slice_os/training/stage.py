@@ -67,8 +67,7 @@ class StageRun:
         Returns:
             The mean loss of each objective before its weight, and ``loss``, their weighted sum.
         """
-        network = self.student.network
-        network.train(self.stage.dropout)
+        self.student.network.train(self.stage.dropout)
         rank = self._accelerator.process_index
         torch.manual_seed(Random(f"{self._seed}/{step}/{rank}").getrandbits(63))  # noqa: S311
         losses = self._add_gradients(step)

@@ -41,9 +41,7 @@ class TrainingEncoder:
     The longest text in word pieces does not count special tokens.
     """
 
-    def __init__(
-        self, network: Any, tokenizer: Any, *, max_pieces: int, chunk: int | None = None
-    ) -> None:
+    def __init__(self, network: Any, tokenizer: Any, *, max_pieces: int, chunk: int = 0) -> None:
         self.network = network
         self._aligner = Aligner(tokenizer.backend_tokenizer)
         self._max_pieces = max_pieces
@@ -74,7 +72,7 @@ class TrainingEncoder:
     def encode(self, texts: Sequence[str]) -> States:
         """Token vectors of texts, padded to the longest."""
         aligned = [self.align(text) for text in texts]
-        chunk = self._chunk if torch.is_grad_enabled() else None
+        chunk = self._chunk if torch.is_grad_enabled() else 0
         on_gpu = self.network.device.type == "cuda"
         budget = chunk or (_GPU_PIECES if on_gpu else _CPU_PIECES)
         lengths = [len(text.piece_ids) for text in aligned]

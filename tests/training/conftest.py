@@ -53,7 +53,7 @@ def make_encoder(tiny_model: Path):
     from slice_os.encoder.hugging_face import load_encoder
     from slice_os.training.training_encoder import TrainingEncoder
 
-    def make(chunk: int | None = None) -> TrainingEncoder:
+    def make(chunk: int = 0) -> TrainingEncoder:
         loaded = load_encoder(str(tiny_model))
         return TrainingEncoder(loaded.network, loaded.tokenizer, max_pieces=120, chunk=chunk)
 
