@@ -41,6 +41,8 @@ FLOATS = {"vec": {"type": "float"}}
         "https://host/*",
         "https://host/one,two",
         "https://host/_all",
+        "https://a b/calls",
+        "https://a%b/calls",
     ],
 )
 def test_addresses_that_are_refused(location: str) -> None:

@@ -42,6 +42,7 @@ CLOUD_ID = "ELASTIC_CLOUD_ID"
 _CLOUD = "elasticsearch+cloud"
 _NAMED = {"": None, "opensearch": OPENSEARCH, "elasticsearch": ELASTICSEARCH}
 _FORM = "not of the form http(s)://[user@]host[:port]/index"
+_HOST = r"[^\s%]+|\S+:\S+"  # an IPv6 address may have a zone
 
 logger = logging.getLogger("slice_os")
 
@@ -159,7 +160,8 @@ def parse_location(location: str, environ: Mapping[str, str] = os.environ) -> Co
             "SLICE_OS_PASSWORD_FILE"
         )
     index = parts.path.strip("/")
-    if not parts.hostname or not re.fullmatch("[^/@]+", index) or parts.query or parts.fragment:
+    host = parts.hostname if re.fullmatch(_HOST, parts.hostname or "") else None
+    if host is None or not re.fullmatch("[^/@]+", index) or parts.query or parts.fragment:
         raise StoreError(f"the store's address is {_FORM}")
     check_name(index)
     user = unquote(parts.username) if parts.username else None
@@ -169,10 +171,10 @@ def parse_location(location: str, environ: Mapping[str, str] = os.environ) -> Co
     api_key = _secret(API_KEY, environ) if engine is ELASTICSEARCH else None
     aws_region = environ.get(PREFIX + "AWS_REGION")
     sends_secret = not aws_region and (token or (user and password) or api_key)
-    local = is_loopback(parts.hostname) or parts.hostname.endswith(".localhost")
+    local = is_loopback(host) or host.endswith(".localhost")
     if scheme == "http" and sends_secret and not local:
-        _warn_of_plain_http(parts.hostname)
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        _warn_of_plain_http(host)
+    host = f"[{host}]" if ":" in host else host
     port = port or (443 if scheme == "https" else 80)
     return Connection(
         url=f"{scheme}://{host}:{port}",
