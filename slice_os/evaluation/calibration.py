@@ -74,7 +74,7 @@ TOP_K = 10
 
 
 class Labelled(NamedTuple):
-    """Of ``(n,)`` hits: cosines, numbers of words, and whether the span is right, 1 or 0.
+    """Of ``(n,)`` hits: cosines, words of phrase and span, and whether the span is right, 1 or 0.
 
     ``shown`` is the probability that people see, NaN for none.
     """

@@ -70,7 +70,7 @@ LIKELY = 0.5
 
 
 def right(scores: Float64Array) -> Float64Array:
-    """``(n,)`` 1 where the span that says the phrase has the higher score, ½ where equal."""
+    """``(n,)`` of ``(2, n)`` scores: 1 where the first is higher, ½ where both are equal."""
     halves: Float64Array = np.heaviside(scores[0] - scores[1], 0.5)
     return halves
 

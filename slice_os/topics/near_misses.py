@@ -104,12 +104,15 @@ def _clusters(hits: Sequence[Hit], encoder: SpanEncoder) -> list[Suggestion]:
     texts = list(dict.fromkeys(said))
     vectors = encoder.encode_phrases(texts)
     leader_of = dict(zip(texts, leaders(vectors), strict=True))
+    rows: dict[int, list[int]] = defaultdict(list)
+    for row, text in enumerate(texts):
+        rows[leader_of[text]].append(row)
     found: dict[int, list[Hit]] = defaultdict(list)
     for hit, text in zip(hits, said, strict=True):
         found[leader_of[text]].append(hit)
     suggestions = []
     for leader, own in found.items():
-        members = [row for row, text in enumerate(texts) if leader_of[text] == leader]
+        members = rows[leader]
         chosen = vectors[members]
         # The one that is nearest to the others on average.
         central = members[int(np.argmax(chosen @ chosen.sum(axis=0)))]

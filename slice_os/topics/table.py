@@ -119,7 +119,7 @@ def _part_table(part: Part) -> str | dict[str, Any]:
 
 
 def _unusual(record: T, usual: T) -> dict[str, Any]:
-    """The fields that differ from the usual ones, as plain JSON types where a file has them."""
+    """The fields that differ from the usual ones; tuples are lists, and lengths are texts."""
     values = {each.name: getattr(record, each.name) for each in fields(record)}
     different = {name: one for name, one in values.items() if one != getattr(usual, name)}
     return {name: _plain(value) for name, value in different.items()}

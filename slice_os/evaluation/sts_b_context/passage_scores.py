@@ -95,7 +95,8 @@ Best: TypeAlias = list[tuple[float, Span | None]]
 class Scores:
     """``(n_rows,)`` scores of one encoder in one setting, and places of the best spans.
 
-    ``max_size`` are the words of the longest span; it and the places are None without spans.
+    ``max_size`` is the number of words of the longest span; it and each place are None without
+    spans. ``cost`` is that of encoding queries and passages.
     """
 
     encoder: str
