@@ -122,8 +122,8 @@ class ChatEndpoint:
     """Chat completions of one model; the key is taken from ``OPENAI_API_KEY`` if that is set.
 
     The base address is one such as ``https://api.openai.com/v1``. ``pause`` is the time before the
-    first retry of a request, in seconds; it doubles for each further one. Raises an `InputError` if the address is
-    not an HTTP one, or has a password or a query.
+    first retry of a request, in seconds; it doubles for each further one. Raises an `InputError` if
+    the address is not an HTTP one, or has a password or a query.
     """
 
     url: str
