@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from slice_os.topics.utterances.tagger import UtteranceTagger, UtteranceTopic
 
 _HOMES = {
-    "files": ("read_topic", "read_topics"),
-    "match": ("Match",),
-    "run": ("TopicTagger", "mine_topics", "scan_topics"),
-    "topic": ("Learned", "Topic"),
-    "utterances.tagger": ("UtteranceTagger", "UtteranceTopic"),
+    # They stand above topics; people import all that is done with topics from here.
+    "combinations.matching": ("match_topics",),
+    "topics.files": ("read_topic", "read_topics"),
+    "topics.match": ("Match",),
+    "topics.run": ("TopicTagger", "mine_topics", "scan_topics"),
+    "topics.topic": ("Learned", "Topic"),
+    "topics.utterances.tagger": ("UtteranceTagger", "UtteranceTopic"),
 }
 
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "TopicTagger",
     "UtteranceTagger",
     "UtteranceTopic",
+    "match_topics",
     "mine_topics",
     "read_topic",
     "read_topics",
@@ -38,6 +41,6 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used; a record alone needs none of the others."""
     for home, names in _HOMES.items():
         if name in names:
-            module = importlib.import_module(f"slice_os.topics.{home}")
+            module = importlib.import_module(f"slice_os.{home}")
             return globals().setdefault(name, getattr(module, name))
     raise AttributeError(f"module 'slice_os.topics' has no attribute {name!r}")
