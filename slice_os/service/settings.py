@@ -31,8 +31,8 @@ class Limits:
     Attributes:
         body_bytes: size of the body of a request with documents or hits.
         short_body_bytes: size of any other body.
-        connections: that may be open; beyond them, a further one ends the oldest that waits for the
-            rest of a request.
+        connections: that may be open; beyond them, a further one ends the oldest that waits for a
+            request or its rest.
         bodies_bytes: of all bodies that come in or are worked on; no key has more than half.
         workers: requests that run at the same time, apart from mining and from writing.
         waiting: requests that wait for a worker; more are refused with status 429.

@@ -315,6 +315,14 @@ def test_many_silent_connections_make_room_for_others(settings: ServiceSettings)
         assert silent[-1].recv(12) == b"HTTP/1.1 200"
 
 
+def test_connections_that_are_kept_open_make_room_for_others(settings: ServiceSettings) -> None:
+    app = create_app(replace(settings, limits=Limits(connections=20)))
+    with in_thread(app) as address, ExitStack() as open_sockets:
+        for _ in range(60):
+            one = open_sockets.enter_context(httpx.Client(base_url=address, timeout=20))
+            assert one.get("/health").status_code == 200
+
+
 def test_a_body_that_does_not_go_on_is_not_waited_for(settings: ServiceSettings) -> None:
     app = create_app(replace(settings, limits=Limits(idle_seconds=0.2)))
     with in_thread(app) as address, raw(address, "/search", b"{", 1_000_000) as sender:

@@ -251,7 +251,10 @@ def long_work(page: str) -> dict[str, tuple[str, dict[str, Any]]]:
 
 
 def silent_connections(server: Server, count: int = 3_000) -> dict[str, Any]:
-    """Open connections, send nothing or half a head, and ask for `/health` on others meanwhile."""
+    """Open connections, and ask for `/health` on others meanwhile.
+
+    Of each three, one sends nothing, one half a head, and one is kept open once it has an answer.
+    """
     files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(files[0], count + 500), files[1]))
     half = f"GET /health HTTP/1.1\r\nHost: {server.address.removeprefix('http://')}\r\n".encode()
@@ -260,7 +263,9 @@ def silent_connections(server: Server, count: int = 3_000) -> dict[str, Any]:
         for number in range(count):
             one = opened.enter_context(socket.create_connection(address_of(server), 20))
             with suppress(ConnectionError):
-                one.sendall(half if number % 2 else b"")
+                one.sendall((b"", half, half + b"\r\n")[number % 3])
+                if number % 3 == 2:
+                    one.recv(4_096)
             if number % 100 == 0:
                 answer, seconds = posted(server, "/health", b"", "", 60, "GET")
                 assert answer == "200", answer

@@ -23,7 +23,7 @@ class PromptProtocol(H11Protocol):
     uvicorn limits the time between two requests alone. Whoever opened connections and sent
     nothing, or half a header, would keep them for good, without a key; so would who goes on to send
     the body of a request that was refused. And if many are open, a further one ends the oldest that
-    waits for the rest of a request, so that files to accept connections with never run out.
+    waits for a request or its rest, so that files to accept connections with never run out.
 
     Args:
         seconds: for a head, from the connection or from the first byte of a further request; and
@@ -58,6 +58,8 @@ class PromptProtocol(H11Protocol):
     def on_response_complete(self) -> None:
         """Expect no more than the rest of the request."""
         super().on_response_complete()
+        if not self.transport.is_closing():
+            self._note()
         if self.conn.their_state is h11.SEND_BODY:
             self._watch()
 
@@ -74,11 +76,15 @@ class PromptProtocol(H11Protocol):
         self._waiting.pop(self, None)
         super().connection_lost(exc)
 
-    def _watch(self) -> None:
+    def _note(self) -> None:
+        """Note whether this connection waits for a request, or for the rest of one."""
         if self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
             self._waiting[self] = None
         else:
             self._waiting.pop(self, None)
+
+    def _watch(self) -> None:
+        self._note()
         if self.conn.their_state is not h11.IDLE and self.conn.our_state is not h11.DONE:
             self._rest()
         elif self._late is None:
