@@ -57,9 +57,9 @@ class Aim:
     def judged(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """The hits, verified, with the probability of the topic."""
         for hit in self.refine.each(hits):
-            if hit.probability is not None:
-                hit = replace(hit, probability=self.topic.learned.probability(hit.probability))
-            hit = replace(hit, topic=self.topic.name)
+            known = hit.probability
+            likely = None if known is None else self.topic.learned.probability(known)
+            hit = replace(hit, topic=self.topic.name, probability=likely)
             yield replace(hit, label=self.said(hit))
 
 

@@ -210,7 +210,9 @@ class TopicTagger:
         for hit in self.hits(part):
             found.setdefault(hit.passage.start, {})[f"{FIELD_PREFIX}{hit.topic}"] = True
         tagged = (
-            replace(passage, metadata={**passage.metadata, **found.get(passage.start, {})})
+            replace(passage, metadata={**passage.metadata, **found[passage.start]})
+            if passage.start in found
+            else passage
             for passage in part.passages
         )
         return replace(part, passages=tuple(tagged))

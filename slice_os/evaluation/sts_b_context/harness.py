@@ -165,10 +165,12 @@ def run(
 def _measured(scores: Sequence[Scores], rows: Sequence[ContextRow]) -> list[Row]:
     """A row for each of the scores, with Williams' test against the best of its setting."""
     gold = [row.gold for row in rows]
+    pearsons = [pearson(gold, one.values) for one in scores]
     table: list[Row] = []
     for one in scores:
-        alike = [s for s in scores if (s.setting, s.max_size) == (one.setting, one.max_size)]
-        best = max(alike, key=lambda rival: pearson(gold, rival.values))
+        own = one.setting, one.max_size
+        alike = [n for n, rival in enumerate(scores) if (rival.setting, rival.max_size) == own]
+        best = scores[max(alike, key=pearsons.__getitem__)]
         test = None if best is one else williams_of(gold, best.values, one.values)
         table.append(
             {
