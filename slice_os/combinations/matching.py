@@ -203,8 +203,12 @@ def evidence_of(wanted: Combination, hits: Sequence[Hit], places: Places) -> tup
             if part.speaker or part.first or part.last or part.asked is not None:
                 own = [hit for hit in own if places(hit.doc_id).admits(part, hit)]
             for name in part.others if own else ():
-                others = count(wanted.part_of(name))
-                own = [hit for hit in own if any(_beside(part, hit, one, places) for one in others)]
+                others = _by_document(count(wanted.part_of(name)))
+                own = [
+                    hit
+                    for hit in own
+                    if any(_beside(part, hit, one, places) for one in others.get(hit.doc_id, ()))
+                ]
             counted[part] = own
         return counted[part]
 
@@ -222,13 +226,11 @@ def evidence_of(wanted: Combination, hits: Sequence[Hit], places: Places) -> tup
 
 
 def _beside(part: Part, hit: Hit, other: Hit, places: Places) -> bool:
-    """Whether another hit is on the side of a hit, and as near, as its part wants."""
+    """Whether another hit of the document is on the side, and as near, as a hit's part wants."""
     follows, precedes = other.end <= hit.start, hit.end <= other.start
     beside = follows if part.after else precedes if part.before else hit is not other
-    if hit.doc_id != other.doc_id or not beside:
-        return False
-    if part.within is None:
-        return True
+    if not beside or part.within is None:
+        return beside
     apart = places(hit.doc_id).distance(hit, other, part.within.measure)
     return apart <= part.within.amount
 

@@ -98,7 +98,8 @@ class DocumentPlaces:
         if measure == WORDS:
             between = self._number(second.start, WORDS) - self._number(first.end - 1, WORDS) - 1
             return max(0.0, between)
-        apart = self._from_start(second, measure) - self._from_start(first, measure)
+        # Who speaks at the same time may come later in the text.
+        apart = abs(self._from_start(second, measure) - self._from_start(first, measure))
         return apart if apart >= 0 else float("inf")  # neither is known
 
     def _from_start(self, hit: Hit, measure: str) -> float:
