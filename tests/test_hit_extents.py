@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -231,6 +232,12 @@ def test_hits_in_the_same_words_are_one(calls: Corpus) -> None:
     assert sum(hit.count for hit in calls.mine(PHRASE, threshold=0.5, collapse=True)) == len(mined)
     pages = [calls.search(PHRASE, collapse=True, top_k=1, offset=n)[0] for n in range(len(hits))]
     assert [hit.text for hit in pages] == [hit.text for hit in hits]
+
+
+def test_topics_with_a_phrase_in_common_keep_their_hits(calls: Corpus) -> None:
+    hit = calls.search(PHRASE, top_k=1)[0]
+    some = [replace(hit, topic=topic) for topic in ("one", "two", "one")]
+    assert [(found.topic, found.count) for found in collapse(some)] == [("one", 2), ("two", 1)]
 
 
 def test_a_store_without_places_finds_sentences_itself(

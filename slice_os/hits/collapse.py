@@ -10,15 +10,15 @@ from slice_os.text.words import find_words
 
 
 def collapse(hits: Iterable[Hit]) -> list[Hit]:
-    """One hit for all that say a phrase in the same words, with their count.
+    """One hit for all of a phrase, or of a topic's phrase, in the same words, with their count.
 
     Case, punctuation and white space make no difference. The first one stays; rejected ones stay
     by themselves.
     """
-    found: dict[tuple[bool, str, tuple[str, ...]], Hit] = {}
+    found: dict[tuple[bool, str | None, str, tuple[str, ...]], Hit] = {}
     for hit in hits:
         words = [hit.text[start:end].casefold() for start, end in find_words(hit.text).tolist()]
-        key = (hit.label is False, hit.phrase, tuple(words))
+        key = (hit.label is False, hit.topic, hit.phrase, tuple(words))
         known = found.get(key)
         found[key] = hit if known is None else replace(known, count=known.count + hit.count)
     return list(found.values())
