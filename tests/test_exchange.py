@@ -6,6 +6,7 @@ import json
 import re
 import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -121,6 +122,14 @@ class TestFormats:
             path = folder / f"hits{ending}"
             assert write_hits(iter(hits), path, text_of=texts.__getitem__) == len(hits)
             assert sorted(read(path)) == wanted, ending
+
+    def test_leave_out_what_people_rejected(self, tmp_path: Path) -> None:
+        one = hit("call", "Please end it.", 7, 13, "cancel")
+        for ending, read in READERS.items():
+            path = tmp_path / f"hits{ending}"
+            some = [one, replace(one, label=False)]
+            assert write_hits(some, path, text_of=lambda _: "Please end it.") == 2
+            assert [place[1:3] for place in read(path)] == [(7, 13)], ending
 
     def test_hold_names_that_xml_does_not(self, tmp_path: Path) -> None:
         path, text = tmp_path / "hits.qdpx", "a\0b"
@@ -295,6 +304,16 @@ class TestImport:
         assert self.imported(run, "out.jsonl").startswith("0 2 labels added")
         assert list(self.labels().values()) == [False, True]
         assert {one.reader for one in read_labels("store/labels.jsonl")} == {"ann"}
+
+    def test_refuses_a_span_without_words(self, run: Run) -> None:  # noqa: F811
+        """A label that cannot be read back would make all of them unreadable."""
+        lines = mine(run, "hits.prodigy.jsonl").read_text("utf-8").splitlines()
+        rows = [json.loads(line) | {"answer": "accept"} for line in lines]
+        rows[1]["spans"].append({"start": 6, "end": 7, "label": "cancel"})
+        Path("out.jsonl").write_text("\n \n".join(map(json.dumps, rows)))
+        told = self.imported(run, "out.jsonl")
+        assert told.startswith("1 slice-os: out.jsonl:3: 2:6-7: text is ' '; give a text\n")
+        assert list(self.labels().values()) == [True]
 
     def test_takes_labelled_hits(self, run: Run) -> None:  # noqa: F811
         lines = [json.loads(one) for one in mine(run, "hits.jsonl").read_bytes().splitlines()]

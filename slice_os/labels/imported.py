@@ -11,13 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 
 from slice_os.errors import InputError
 from slice_os.hits.exchange.documents import Given, TextOf
-from slice_os.hits.hit import Context
 from slice_os.hits.labelled import TABLES, labelled_rows
 from slice_os.labels.label import Label, label_of, read_answers
 from slice_os.records import decode, record
@@ -26,6 +25,7 @@ from slice_os.text.documents import Extent
 from slice_os.text.sentences import sentence_ends
 
 _LABEL_STUDIO = ".json"
+_Names: TypeAlias = tuple[str, ...]
 # The spans of a task, which has one text, come one after the other.
 _sentence_ends = lru_cache(1)(sentence_ends)
 
@@ -101,7 +101,8 @@ def _entries(path: Path) -> Iterator[tuple[str, Label | dict[str, Any]]]:
     if path.suffix.lower() == _LABEL_STUDIO:
         yield from _exported(content, path)
         return
-    lines = [(f"{path}:{n}", line) for n, line in enumerate(content.splitlines(), 1) if line]
+    numbered = enumerate(content.splitlines(), 1)
+    lines = [(f"{path}:{n}", line) for n, line in numbered if line.strip()]
     if lines and "spans" in json_object(lines[0][1], lines[0][0]):
         yield from ((where, json_object(line, where)) for where, line in lines)
     else:
@@ -134,7 +135,8 @@ def _of_label_studio(raw: dict[str, Any]) -> list[Task]:
     tasks = []
     for annotation in raw["annotations"]:
         values = [region.get("value", {}) for region in annotation["result"]]
-        spans = [_span(value, name) for value in values for name in value.get("labels", ())]
+        named = ((value, decode(_Names, value.get("labels", ()), "labels")) for value in values)
+        spans = [_span(value, name) for value, names in named for name in names]
         if not annotation.get("was_cancelled"):
             who = annotation.get("completed_by") or ""
             name = who["email"] if isinstance(who, dict) else f"label-studio-{who}" if who else ""
@@ -192,17 +194,11 @@ def _label(task: Task, given: Given, right: bool, text: str) -> Label:
     said = _words(task.text, passage)
     if _words(text, passage) != said:
         raise _elsewhere(task.doc_id, passage, said, text)
-    return Label(
-        given.topic,
-        _words(task.text, words),
-        right,
-        task.doc_id,
-        words.start,
-        words.end,
-        Context(passage.start, passage.end, said),
-        reader=task.reader,
-        date=task.date,
-    )
+    place = {"doc_id": task.doc_id, "start": words.start, "end": words.end}
+    around = {"start": passage.start, "end": passage.end, "text": said}
+    told = {"label": right, "reader": task.reader, "date": task.date}
+    row = {"topic": given.topic, "text": _words(task.text, words), "passage": around}
+    return label_of({**row, **place, **told}, f"{task.doc_id}:{words.start}-{words.end}")
 
 
 def _given(topic: str, place: Extent, text: str) -> Given:
@@ -223,13 +219,12 @@ def _touched(given: Given, kept: Sequence[tuple[str, Extent]]) -> bool:
 def _place(span: Span, text: str) -> Extent:
     """The code points of a span; old versions of Label Studio count units of UTF-16."""
     points = Extent(span.start, span.end)
-    places = [points]
-    if span.text is not None:
-        places.append(Extent(*(_code_points(text, offset) for offset in (span.start, span.end))))
-    for place in places:
-        words = _words(text, place)
-        if words and (span.text is None or _folded(words) == _folded(span.text)):
-            return place
+    words = _words(text, points)
+    if words and (span.text is None or _folded(words) == _folded(span.text)):
+        return points
+    units = Extent(*(_code_points(text, offset) for offset in (span.start, span.end)))
+    if span.text and _folded(_words(text, units)) == _folded(span.text):
+        return units
     raise _elsewhere("the task", points, span.text or "", text)
 
 

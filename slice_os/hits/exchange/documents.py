@@ -64,11 +64,6 @@ class HitDocuments:
     def __init__(self, table: sqlite3.Connection, text_of: TextOf | None) -> None:
         self._table, self._text_of = table, text_of
 
-    def __len__(self) -> int:
-        """The number of hits."""
-        found: tuple[int] = self._table.execute("SELECT count(*) FROM hit").fetchone()
-        return found[0]
-
     def groups(self) -> list[str]:
         """The topics and phrases of the hits, by name."""
         rows = self._table.execute("SELECT DISTINCT name FROM hit ORDER BY name")
@@ -79,6 +74,11 @@ class HitDocuments:
         rows = self._table.execute("SELECT hit FROM hit ORDER BY doc_id, start_, end_, rowid")
         return (Hit.from_json(line) for (line,) in rows)
 
+    def by_id(self) -> Iterator[tuple[str, tuple[Hit, ...]]]:
+        """The ids of documents, and their hits by position."""
+        groups = groupby(self.hits(), key=attrgetter("doc_id"))
+        return ((doc_id, tuple(hits)) for doc_id, hits in groups)
+
     def __iter__(self) -> Iterator[HitDocument]:
         """The documents, by id.
 
@@ -86,8 +86,8 @@ class HitDocuments:
         """
         if self._text_of is None:
             raise InputError("this format holds whole documents; give the store that they are in")
-        for doc_id, hits in groupby(self.hits(), key=attrgetter("doc_id")):
-            text, own = self._text_of(doc_id), tuple(hits)
+        for doc_id, own in self.by_id():
+            text = self._text_of(doc_id)
             for hit in own:
                 if text[hit.start : hit.end] != hit.text:
                     raise InputError(

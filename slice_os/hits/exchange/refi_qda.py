@@ -7,7 +7,7 @@ points; see https://www.qdasoftware.org, REFI-QDA 1.5. The same hits have the sa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from io import BufferedIOBase
@@ -18,8 +18,8 @@ from xml.sax.saxutils import XMLGenerator
 from xml.sax.xmlreader import AttributesImpl
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from slice_os.hits.exchange.documents import HitDocument, HitDocuments
-from slice_os.hits.hit import Hit
+from slice_os.hits.exchange.documents import HitDocuments
+from slice_os.hits.hit import Hit, counting
 from slice_os.version import __version__
 
 NAMESPACE = "urn:QDA-XML:project:1.0"
@@ -57,15 +57,15 @@ class _Project:
                     for name in names:
                         self._empty("Code", guid=_guid("code", name), name=name, isCodable="true")
                 with self._element("Sources"):
-                    for document in documents:
-                        self._source(document)
+                    for doc_id, hits in documents.by_id():
+                        self._source(doc_id, counting(hits))
         self._xml.endDocument()
 
-    def _source(self, document: HitDocument) -> None:
-        guid = _guid("source", document.id)
-        place = {"name": document.id, "plainTextPath": f"internal://{guid}.txt"}
+    def _source(self, doc_id: str, hits: Iterable[Hit]) -> None:
+        guid = _guid("source", doc_id)
+        place = {"name": doc_id, "plainTextPath": f"internal://{guid}.txt"}
         with self._element("TextSource", guid=guid, **place, **self._by):
-            for number, hit in enumerate(document.counting):
+            for number, hit in enumerate(hits):
                 self._selection(hit, f"{number} {hit.start} {hit.end} {hit.phrase}")
 
     def _selection(self, hit: Hit, key: str) -> None:

@@ -34,17 +34,17 @@ def write_web_annotations(documents: HitDocuments, path: Path) -> None:
         "id": f"urn:uuid:{uuid5(NAMESPACE_URL, f'{date} {path}')}",
         "type": "AnnotationCollection",
         "label": ", ".join(documents.groups()) or "no hits",
-        "total": len(documents),
         **about,
     }
     page = {"id": f"{head['id']}#page", "type": "AnnotationPage", "startIndex": 0}
     with path.open("wb") as stream:
         stream.write(orjson.dumps(head)[:-1] + b',"first":' + orjson.dumps(page)[:-1])
         stream.write(b',"items":[')
-        for number, hit in enumerate(counting(documents.hits())):
-            annotation = {"id": f"{head['id']}#{number}", **_annotation(hit), **about}
-            stream.write((b",\n" if number else b"\n") + orjson.dumps(annotation))
-        stream.write(b"\n]}}\n")
+        total = 0
+        for total, hit in enumerate(counting(documents.hits()), 1):
+            annotation = {"id": f"{head['id']}#{total - 1}", **_annotation(hit), **about}
+            stream.write((b",\n" if total > 1 else b"\n") + orjson.dumps(annotation))
+        stream.write(b'\n]},"total":%d}\n' % total)
 
 
 def _annotation(hit: Hit) -> dict[str, Any]:
