@@ -6,6 +6,7 @@ import csv
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,12 @@ def hits(encoder: SpanEncoder) -> Hits:
 )
 def test_a_band_begins_with_its_cut(probability: float, band: str) -> None:
     assert band_of(probability) == band
+
+
+def test_a_cut_takes_hits_to_the_same_decimals(hits: Hits) -> None:
+    some = Hits(tuple(replace(hits[0], probability=PROBABLE_FROM - off) for off in (1e-7, 1e-6)))
+    assert [hit.band for hit in some] == ["probable", "unsure"]
+    assert some.rethreshold(min_probability=PROBABLE_FROM).items == some.items[:1]
 
 
 def test_hits_carry_both(hits: Hits, encoder: SpanEncoder, tmp_path: Path) -> None:

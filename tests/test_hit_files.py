@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -111,6 +112,8 @@ class TestJson:
             (json.dumps(HIT.to_dict() | {"start": "7"}), "start is '7'; give a whole number"),
             (json.dumps(HIT.to_dict() | {"start": None}), "start is None; give a whole number"),
             (json.dumps(HIT.to_dict() | {"start": True}), "start is True; give a whole number"),
+            (json.dumps(HIT.to_dict() | {"end": 2**63}), "end is 9223372036854775808; give"),
+            (json.dumps(HIT.to_dict() | {"metadata": {"a": 2**63}}), "metadata.a is 9223372036854"),
         ],
     )
     def test_other_lines_are_refused(self, line: str, message: str) -> None:
@@ -213,6 +216,25 @@ class TestFiles:
                 raw = hit.to_dict()
                 for name in ("doc_id", "start", "end", "text", "cosine", "topic", "passage"):
                     assert row[name] == raw[name], (path, name)
+
+    def test_long_passages_are_read_back(self, tmp_path: Path) -> None:
+        text = "word " * 40_000
+        write_hits([replace(HIT, passage=Context(0, len(text), text))], tmp_path / "hits.csv")
+        ((_, row),) = labelled_rows(tmp_path / "hits.csv")
+        assert row["passage"]["text"] == text
+
+    @pytest.mark.parametrize("part", ["xl/worksheets/sheet1.xml", "xl/workbook.xml"])
+    def test_a_damaged_workbook_is_told(self, tmp_path: Path, part: str) -> None:
+        write_hits([HIT], tmp_path / "hits.xlsx")
+        with (
+            zipfile.ZipFile(tmp_path / "hits.xlsx") as whole,
+            zipfile.ZipFile(tmp_path / "damaged.xlsx", "w") as damaged,
+        ):
+            for name in whole.namelist():
+                content = whole.read(name)
+                damaged.writestr(name, content[: len(content) // 2] if name == part else content)
+        with pytest.raises(InputError, match=r"damaged.xlsx: cannot be read as a workbook \(.+\)$"):
+            list(labelled_rows(tmp_path / "damaged.xlsx"))
 
     def test_an_unclear_label_is_refused(self, tmp_path: Path) -> None:
         path = tmp_path / "hits.csv"

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any, overload
 import orjson
 
 from slice_os.errors import InputError
-from slice_os.hits.bands import Band, anybody_says, band_of
+from slice_os.hits.bands import Band, anybody_says, band_of, reaches
 from slice_os.hits.notebook import SHOWN_HITS, listing, marked, plain, with_facts
 from slice_os.query.options import CLAUSE, SENTENCE, SPAN, TURN
-from slice_os.records import decode, type_hints
+from slice_os.records import known, record, type_hints
 from slice_os.tables.replacing import replacing
 from slice_os.tables.table import (
     Column,
     Table,
     collected,
     columns_of,
+    flattened,
     paired,
     to_arrow,
     to_pandas,
@@ -174,15 +175,12 @@ class Hit:
         Raises an `InputError` if a field is missing or of another type.
         """
         try:
-            values = {
-                name: decode(hint, raw[name], name)
-                for name, hint in type_hints(Hit).items()
-                if name in raw
-            }
-            hit = cls(**values)
-            hit.to_json()  # refuses numbers and text that JSON cannot hold
-            if not all(map(isfinite, filter(None, (hit.cosine, hit.bm25, hit.score)))):
-                raise ValueError("a number is not finite")
+            hit = record(cls, known(cls, raw))
+            row = hit.to_dict()
+            orjson.dumps(row)  # refuses text that JSON cannot hold
+            for name, value in flattened(row):
+                if not _usual(value):
+                    raise ValueError(f"{name} is {value!r}; give a finite number of 64 bits")
             return hit
         except (TypeError, ValueError, InputError) as error:
             raise InputError(f"not a hit ({error}); {_GIVE}") from None
@@ -245,6 +243,13 @@ def without_vectors(hit: Hit, **told: Any) -> Hit:
     return Hit(**(_values(hit) | told)) if told or isinstance(hit, HitWithVectors) else hit
 
 
+def _usual(value: object) -> bool:
+    """Whether a value, if it is a number, is one that all formats of hits have."""
+    if isinstance(value, float):
+        return isfinite(value)
+    return not isinstance(value, int) or -(2**63) <= value < 2**63
+
+
 def _values(hit: Hit) -> dict[str, Any]:
     return {name: getattr(hit, name) for name in type_hints(Hit)}
 
@@ -292,23 +297,22 @@ class Hits(Sequence[Hit]):
 
         Raises a `ValueError` if one is lower than that of these hits, so that some are missing.
         """
-        kept = self
-        cuts = {("threshold", "cosine"): threshold}
-        cuts["min_probability", "probability"] = min_probability
-        for (name, measure), value in cuts.items():
-            if value is None:
-                continue
+        given = {"threshold": threshold, "min_probability": min_probability}
+        cuts = {name: least for name, least in given.items() if least is not None}
+        for name, least in cuts.items():
             former = getattr(self, name)
-            if former is not None and value < former:
+            if former is not None and least < former:
                 raise ValueError(
                     f"these hits were selected with {name} {former}; "
-                    f"search again for those at {value}"
+                    f"search again for those at {least}"
                 )
-            values = [(hit, getattr(hit, measure)) for hit in kept]
-            items = tuple(hit for hit, one in values if one is not None and one >= value)
-            changed: dict[str, Any] = {name: value}
-            kept = replace(kept, items=items, **changed)
-        return kept
+        kept: Iterable[Hit] = self.items
+        if threshold is not None:
+            kept = (hit for hit in kept if hit.cosine >= threshold)
+        if min_probability is not None:
+            likely = (hit for hit in kept if hit.probability is not None)
+            kept = (hit for hit in likely if reaches(hit.probability, min_probability))
+        return replace(self, items=tuple(kept), **cuts)  # type: ignore[arg-type]
 
     def to_jsonl(self, path: str | Path | None = None) -> str:
         """One JSON object per line; also written to a file if a path is given."""

@@ -6,10 +6,10 @@ import csv
 import logging
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeAlias
-from zipfile import BadZipFile
 
 from slice_os.errors import InputError, imported
 from slice_os.tables.table import Cell, Table, joined
@@ -51,6 +51,8 @@ def read_csv(path: Path) -> Iterator[tuple[str, Row]]:
     Raises an `InputError` if the file cannot be read as CSV in UTF-8.
     """
     try:
+        # A passage with many turns around its hit is longer than the usual limit.
+        csv.field_size_limit(max(csv.field_size_limit(), path.stat().st_size))
         with path.open(encoding="utf-8-sig", newline="") as stream:
             delimiter = max(_DELIMITERS, key=stream.readline().count)
             stream.seek(0)
@@ -76,15 +78,16 @@ def read_xlsx(path: Path) -> Iterator[tuple[str, Row]]:
 
     try:
         workbook = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    except (BadZipFile, KeyError, OSError, openpyxl.utils.exceptions.InvalidFileException) as error:
+        with closing(workbook):
+            for sheet in workbook.worksheets:
+                rows = sheet.iter_rows(values_only=True)
+                columns = next(rows, ())
+                for number, cells in enumerate(rows, 2):
+                    texts = (unescape(cell) if isinstance(cell, str) else cell for cell in cells)
+                    row = dict(zip(columns, texts, strict=False))
+                    yield f"{path}: sheet {sheet.title!r}, row {number}", _filled(row)
+    except Exception as error:  # the libraries below raise many kinds
         raise InputError(f"{path}: cannot be read as a workbook ({error})") from None
-    for sheet in workbook.worksheets:
-        rows = sheet.iter_rows(values_only=True)
-        columns = next(rows, ())
-        for number, cells in enumerate(rows, 2):
-            texts = (unescape(cell) if isinstance(cell, str) else cell for cell in cells)
-            row = dict(zip(columns, texts, strict=False))
-            yield f"{path}: sheet {sheet.title!r}, row {number}", _filled(row)
 
 
 def _filled(row: Row) -> Row:

@@ -100,16 +100,19 @@ def digest(
     tallies: dict[str, _Tally] = {}
     everywhere: set[str] = set()
     for record in records:
-        name = record.get("topic") or record["phrase"]
+        name = record["topic"] or record["phrase"]
         if name not in tallies and len(tallies) >= _MOST_GROUPS:
             name = "other groups"
         probability = record["probability"]
-        near = (threshold is not None and record["cosine"] < threshold) or (
-            min_probability is not None
-            and probability is not None
-            and probability < min_probability
+        near = (
+            record["label"] is False
+            or (threshold is not None and record["cosine"] < threshold)
+            or (
+                min_probability is not None
+                and probability is not None
+                and probability < min_probability
+            )
         )
-        near = near or record.get("label") is False
         tallies.setdefault(name, _Tally()).add(record, near)
         if not near:
             everywhere.add(record["doc_id"])
@@ -207,7 +210,7 @@ class _Top:
 
 def _bin(value: float) -> int:
     # Six decimals, as hits are written: 0.58 belongs to the bin that begins with it.
-    return min(max(int(round(value, 6) * BINS + 1e-6), 0), BINS - 1)
+    return int(min(max(round(value, 6) * BINS + 1e-6, 0), BINS - 1))
 
 
 def _excerpt(record: Mapping[str, Any]) -> Excerpt:
@@ -219,13 +222,13 @@ def _excerpt(record: Mapping[str, Any]) -> Excerpt:
         name: record[name] for name in ("probability", "cosine", "bm25") if record[name] is not None
     }
     details = {name: shown(name, value) for name, value in record["metadata"].items()}
-    if record.get("count", 1) > 1:
+    if record["count"] > 1:
         details["similar hits"] = str(record["count"])
-    if (label := record.get("label")) is not None:
+    if (label := record["label"]) is not None:
         details["people say"] = "right" if label else "wrong"
-    if record.get("reasons"):
+    if record["reasons"]:
         details["reasons"] = "; ".join(record["reasons"])
-    if record.get("matches"):
+    if record["matches"]:
         details["matches"] = ", ".join(map(paired, record["matches"]))
     return Excerpt(
         place=Location(record["doc_id"], record["start"], record["end"], record["text"]),
