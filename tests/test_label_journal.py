@@ -124,6 +124,9 @@ def test_what_a_person_wrote_is_never_cut_off(journal: LabelJournal) -> None:
     with pytest.raises(InputError, match=":3: not valid JSON"):
         journal.read()
     assert journal.path.read_text() == written
+    journal.path.write_text('{"topic":' + "[" * 100_000)
+    with pytest.raises(InputError, match=":1: not valid JSON"):
+        journal.read()
 
 
 def test_a_full_disk_is_told_and_leaves_nothing(

@@ -408,6 +408,11 @@ class TestLearning:
                 '{"topic":"a","text":"b","label":true,"passage":{"start":0,"end":1,"text":"c"}}',
                 "'passage' does not have 'text'",
             ),
+            (
+                '{"topic": "a", "text": "b", "label": true, "metadata": ["c"]}',
+                "metadata is ['c'], not a table",
+            ),
+            ('{"sample": {}}', "'topic' is a name, and 'sample' an object"),
         ],
     )
     def test_says_which_label_is_wrong(self, tmp_path: Path, line: str, told: str) -> None:

@@ -122,7 +122,7 @@ def kept_samples(info: StoreInfo, topic: Topic, drawn: Sequence[Mapping[str, Any
     ``drawn`` has all that were drawn for it, as `LabelJournal.samples` gives them.
     """
     state = sample_state(info, topic)
-    rows = [row for row in drawn if row["state"] == state][::-1]
+    rows = [row for row in drawn if row.get("state") == state][::-1]
     rows.sort(key=itemgetter("size"), reverse=True)
     return [Sample.of_row(topic.name, row) for row in rows]
 

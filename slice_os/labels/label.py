@@ -107,8 +107,7 @@ class Label:
     def of(cls, hit: Hit, right: bool, reader: str = "", origin: Origin | None = None) -> Label:
         """A label of the span of a hit of a topic."""
         span = hit.span or hit
-        begin = hit.passage.start
-        text = hit.passage.text[span.start - begin : span.end - begin]
+        text = _said(hit.passage, span)
         place = (hit.doc_id, span.start, span.end, hit.passage)
         speaker = str(hit.metadata.get(SPEAKER, ""))
         told: dict[str, Any] = {"reader": reader, "origin": origin, "speaker": speaker}
@@ -178,6 +177,8 @@ def whole_lines(content: bytes) -> bytes:
         json.JSONDecoder().raw_decode(last.decode("utf-8", "replace"))
     except json.JSONDecodeError:
         return content[:whole]
+    except RecursionError:
+        pass  # whoever reads the line says what is wrong with it
     return content
 
 
@@ -227,7 +228,7 @@ class LabelLines:
                 if RENAME in row:
                     lines._rename(row, where)
                 elif SAMPLE in row:
-                    lines.samples.setdefault(row["topic"], []).append(row[SAMPLE])
+                    lines._sample(row, where)
                 else:
                     lines._add(row, number, where)
         return lines
@@ -249,6 +250,12 @@ class LabelLines:
             answers.append(LabelEntry(number, label))
         elif answers:
             answers.pop()
+
+    def _sample(self, row: Mapping[str, Any], where: str) -> None:
+        topic, drawn = row.get("topic"), row[SAMPLE]
+        if not (isinstance(topic, str) and isinstance(drawn, Mapping)):
+            raise InputError(f"{where}: 'topic' is a name, and {SAMPLE!r} an object")
+        self.samples.setdefault(topic, []).append(drawn)
 
     def _rename(self, row: Mapping[str, Any], where: str) -> None:
         old, new, state = (row.get(name) for name in ("topic", RENAME, STATE))
@@ -320,12 +327,13 @@ def label_of(row: Mapping[str, Any], where: str) -> Label:
     try:
         if passage is not None:
             passage = record(Context, known(Context, decode(Mapping[str, Any], passage, "passage")))
+        metadata = decode(Mapping[str, Any], row.get("metadata") or {}, "metadata")
         found = record(
             Label,
             {"end": len(str(row.get("text"))), **{key: row[key] for key in _PLAIN if key in row}},
             right=decode(bool, bool(label) if label in (0, 1) else label, "label"),
             passage=passage,
-            speaker=str(row.get(SPEAKER) or (row.get("metadata") or {}).get(SPEAKER, "")),
+            speaker=str(row.get(SPEAKER) or metadata.get(SPEAKER, "")),
         )
         if passage is None:
             return found
@@ -340,5 +348,5 @@ def label_of(row: Mapping[str, Any], where: str) -> Label:
         raise InputError(f"{where}: {error}") from None
 
 
-def _said(passage: Context, place: Label | Extent) -> str:
+def _said(passage: Context, place: Hit | Label | Extent) -> str:
     return passage.text[place.start - passage.start : place.end - passage.start]
