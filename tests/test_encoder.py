@@ -12,6 +12,7 @@ import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer, models
 
 from slice_os import Corpus, Document, EngineError, InputError, ModelError, SpanEncoder, scan
 from slice_os.arrays import FloatArray, IntArray
@@ -360,6 +361,24 @@ class TestModelFolders:
         seal(model_copy)
         with pytest.raises(ModelError, match=r"projection\.npy: not 384 orthonormal rows"):
             _ = SpanEncoder(model_copy).projection
+
+    def test_an_archive_of_arrays_is_no_projection(self, model_copy: Path) -> None:
+        with (model_copy / "projection.npy").open("wb") as file:
+            np.savez(file, np.eye(384))
+        seal(model_copy)
+        with pytest.raises(ModelError, match=r"projection\.npy: not 384 orthonormal rows"):
+            _ = SpanEncoder(model_copy).projection
+
+    @pytest.mark.parametrize(
+        ("kind", "told"),
+        [
+            (models.WordLevel({"b": 0}), r"the tokenizer cannot read 'a' \(.*\[UNK\]"),
+            (models.BPE({"b": 0}, []), "the tokenizer has no word piece for 'a'"),
+        ],
+    )
+    def test_a_tokenizer_reads_every_text(self, kind: models.Model, told: str) -> None:
+        with pytest.raises(ModelError, match=told):
+            Aligner(Tokenizer(kind))
 
     def test_parts_make_an_encoder(self, encoder: SpanEncoder) -> None:
         """Any engine will do, such as one that returns the ids as vectors."""

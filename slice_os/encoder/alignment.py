@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 
 from slice_os.arrays import IntArray
 from slice_os.errors import ModelError
@@ -54,7 +54,7 @@ class Aligner:
 
     Special tokens with the ids ``prefix`` and ``suffix`` stand around a text.
 
-    Raises a `ModelError` if the file does not hold a tokenizer.
+    Raises a `ModelError` if the file does not hold a tokenizer, or one that cannot read every text.
     """
 
     def __init__(self, tokenizer: Path | Tokenizer) -> None:
@@ -69,9 +69,11 @@ class Aligner:
         self._tokenizer.no_padding()
         # "[SEP]" in a text means these characters, not the token.
         self._tokenizer.encode_special_tokens = True
-        empty = self._tokenizer.encode("", add_special_tokens=True).ids
-        marked = self._tokenizer.encode("a", add_special_tokens=True)
-        before = marked.special_tokens_mask.index(0)
+        empty = self._encoded("", special=True).ids
+        marked = self._encoded("a", special=True).special_tokens_mask
+        if 0 not in marked:
+            raise ModelError("the tokenizer has no word piece for 'a', nor for unknown letters")
+        before = marked.index(0)
         self.prefix: tuple[int, ...] = tuple(empty[:before])
         self.suffix: tuple[int, ...] = tuple(empty[before:])
 
@@ -87,13 +89,19 @@ class Aligner:
         n_pieces = 0
         for start, end in _blocks(text):
             block = text[start:end]
-            encoding = self._tokenizer.encode(block, add_special_tokens=False)
+            encoding = self._encoded(block, special=False)
             pieces = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
             ids.append(np.array(encoding.ids, dtype=np.int64))
             shift = np.array([start, start, n_pieces, n_pieces])
             words.append(_align_words(find_words(block), pieces) + shift)
             n_pieces += len(pieces)
         return AlignedText(text, piece_ids=np.concatenate(ids), words=np.concatenate(words))
+
+    def _encoded(self, text: str, *, special: bool) -> Encoding:
+        try:
+            return self._tokenizer.encode(text, add_special_tokens=special)
+        except Exception as error:  # the library raises bare Exception
+            raise ModelError(f"the tokenizer cannot read {text!r:.50} ({error})") from None
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:

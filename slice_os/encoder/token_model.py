@@ -262,7 +262,7 @@ def read_projection(folder: Path, dimension: int) -> FloatArray | None:
         return None
     try:
         # Mapped, so that a header cannot make it larger than the file.
-        stored = np.load(path, mmap_mode="r", allow_pickle=False)
+        stored = np.lib.format.open_memmap(path, mode="r")
         square = stored.shape == (dimension, dimension) and stored.dtype.kind == "f"
         projection = np.asarray(stored, dtype=np.float32) if square else None
     except (OSError, ValueError, EOFError):
