@@ -14,10 +14,11 @@ from slice_os.errors import MissingExtraError
 from slice_os.evaluation.results import Evaluation, Example, Figure, Series, Table
 
 try:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
     from matplotlib import style
     from matplotlib.figure import Figure as Canvas
+
+    from slice_os.hits.report.html_page import environment
 except ImportError:
     raise MissingExtraError("A report", "eval") from None
 
@@ -173,16 +174,9 @@ def render_report(evaluation: Evaluation) -> str:
     The page loads nothing from elsewhere, follows the reader's light or dark colour scheme, and
     escapes everything that comes from the evaluation.
     """
-    environment = Environment(
-        loader=PackageLoader("slice_os.evaluation.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["plain"] = _plain
-    return environment.get_template("report.html").render(
+    templates = environment("slice_os.evaluation.report")
+    templates.filters["plain"] = _plain
+    return templates.get_template("report.html").render(
         evaluation=evaluation,
         palette=PALETTE,
         table=Table.of(evaluation.rows),

@@ -77,44 +77,56 @@ def write_report(
     """
     found = digest((hit.to_dict() for hit in hits), threshold, min_probability)
     cuts = {"cosine": threshold, "probability": min_probability}
-    environment = Environment(
-        loader=PackageLoader("slice_os.hits.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
     style, script = _asset("hits.css"), _asset("hits.js")
-    page = environment.get_template("hits.html").render(
-        found=found,
-        originals=draw(_shown(found)) if draw else Pages(),
-        title=title,
-        run=run.told() if run else {},
-        cuts=" and ".join(
-            f"{name} {cut:g} or more"
-            for name, cut in cuts.items()
-            if cut is not None and isfinite(cut)
-        ),
-        version=__version__,
-        date=datetime.now(timezone.utc).isoformat(" ", timespec="minutes").removesuffix("+00:00"),
-        # The markup is safe: both are files of this package.
-        style=Markup(style),  # noqa: S704
-        script=Markup(script),  # noqa: S704
-        style_hash=_hash(style),
-        script_hash=_hash(script),
-        bins=BINS,
-        step=1 / BINS,
-        histograms=lambda group: [_histogram(name, *both) for name, both in group.counts.items()],
-        remaining=_remaining,
-        width=_WIDTH,
-        height=_HEIGHT,
+    page = (
+        environment("slice_os.hits.report")
+        .get_template("hits.html")
+        .render(
+            found=found,
+            originals=draw(_shown(found)) if draw else Pages(),
+            title=title,
+            run=run.told() if run else {},
+            cuts=" and ".join(
+                f"{name} {cut:g} or more"
+                for name, cut in cuts.items()
+                if cut is not None and isfinite(cut)
+            ),
+            version=__version__,
+            date=datetime.now(timezone.utc)
+            .isoformat(" ", timespec="minutes")
+            .removesuffix("+00:00"),
+            # The markup is safe: both are files of this package.
+            style=Markup(style),  # noqa: S704
+            script=Markup(script),  # noqa: S704
+            style_hash=_hash(style),
+            script_hash=_hash(script),
+            bins=BINS,
+            step=1 / BINS,
+            histograms=lambda group: [
+                _histogram(name, *both) for name, both in group.counts.items()
+            ],
+            remaining=_remaining,
+            width=_WIDTH,
+            height=_HEIGHT,
+        )
     )
     with replacing(Path(path)) as part:
         part.write_text(page, encoding="utf-8")
     if run is not None:
         write_record(run, path, found.hits)
     return found.hits
+
+
+def environment(package: str) -> Environment:
+    """The templates of a package, which escape what they are given, and miss none of it."""
+    return Environment(
+        loader=PackageLoader(package),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
 
 
 def _shown(found: Digest) -> list[Location]:

@@ -100,18 +100,11 @@ class PhraseMining(GrepBody, StoreBody, PhraseBody):
 
     Attributes:
         store: its name; may be missing if one store is served.
-        where: conditions on metadata.
-        limit: hits after which mining ends; null for all.
     """
 
 
 class TopicMining(GrepBody, TopicHighlights):
-    """Mining a store for topics, each with its own threshold.
-
-    Attributes:
-        where: conditions on metadata, besides those of the topics.
-        limit: hits after which mining ends; null for all.
-    """
+    """Mining a store for topics, each with its own threshold and conditions on metadata."""
 
 
 class JsonLines(StreamingResponse):
