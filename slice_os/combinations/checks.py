@@ -9,10 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from slice_os.combinations.matching import components, find_matches
+from slice_os.combinations.matching import components, find_matches, missing
 from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
-from slice_os.errors import InputError
 from slice_os.hits.hit import Hit
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.readers.speakers import speaker_segments
@@ -33,6 +32,8 @@ from slice_os.topics.work import Work
 from slice_os.verifier.claims import Verifier
 
 _SAME_COSINE = 0.97
+# Speakers that a line tells of a store.
+_MOST_NAMES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +95,7 @@ def run_examples(
     of speakers before their lines. The verifier is for topics that name none. Raises an
     `InputError` as `mine_topics`, or `match_topics`.
     """
-    for topic, text, wanted, matched, told in run_conversations(topics, encoder, verifier):
-        yield Outcome(topic.name, text, wanted, matched, None, None, Requirement(), told)
+    yield from _conversations(topics, encoder, verifier)
     if all(topic.combination for topic in topics):
         return
     for aim in make_aims(topics, encoder, verifier=verifier):
@@ -269,16 +269,10 @@ class _Examples:
         return self.documents[doc_id].metadata
 
 
-def run_conversations(
-    topics: Sequence[Topic],
-    encoder: SpanEncoder,
-    verifier: Verifier | str | None = None,
-) -> Iterator[tuple[Topic, str, bool, bool, str]]:
-    """Try every example of every combined topic, each as a document of its own.
-
-    Yields topic, example, whether it should match, whether it does, and which hits it has. Raises
-    an `InputError` as `match_topics`.
-    """
+def _conversations(
+    topics: Sequence[Topic], encoder: SpanEncoder, verifier: Verifier | str | None
+) -> Iterator[Outcome]:
+    """Try every example of every combined topic, each as a document of its own."""
     plain = [replace(topic, where=(), unit="") for topic in components(topics)]
     tagger = TopicTagger(plain, encoder, verifier=verifier) if plain else None
     for topic in topics:
@@ -294,13 +288,8 @@ def run_conversations(
         for number, text in enumerate(texts):
             counts = Counter(hit.topic for hit in hits if hit.doc_id == str(number))
             told = ", ".join(f"{counts[name]} of {name}" for name in wanted.topics)
-            yield (
-                topic,
-                text,
-                number < len(topic.must_match),
-                str(number) in matched,
-                f"hits: {told}",
-            )
+            both = number < len(topic.must_match), str(number) in matched
+            yield Outcome(topic.name, text, *both, None, None, Requirement(), f"hits: {told}")
 
 
 def impossible(topics: Mapping[Path, Topic], corpus: Corpus | None) -> Iterator[tuple[Path, str]]:
@@ -309,11 +298,8 @@ def impossible(topics: Mapping[Path, Topic], corpus: Corpus | None) -> Iterator[
         if topic.combination is None:
             continue
         yield from ((path, told) for told in topic.combination.impossible())
-        try:
-            components([topic, *(one for one in topics.values() if one is not topic)])
-        except InputError as error:
-            if f"topic {topic.name!r}:" in str(error):
-                yield path, str(error)
+        if told := missing(topic, list(topics.values())):
+            yield path, told
         if corpus is not None:
             yield from ((path, told) for told in unknown(topic, corpus))
 
@@ -330,8 +316,10 @@ def unknown(topic: Topic, corpus: Corpus) -> Iterator[str]:
         one.measure == SECONDS for part in wanted.parts for one in part.lengths
     ):
         yield "seconds: nothing in this store has times; use turns, sentences or words"
-    for speaker in dict.fromkeys(part.speaker for part in wanted.parts if part.speaker):
-        found = corpus.field_values("speaker") if "speaker" in fields else []
-        if speaker.casefold() not in (one.value.casefold() for one in found):
-            names = ", ".join(one.value for one in found) or "nobody"
+    speakers = dict.fromkeys(part.speaker for part in wanted.parts if part.speaker)
+    found = corpus.field_values("speaker", None) if speakers and "speaker" in fields else []
+    known = {one.value.casefold() for one in found}
+    names = ", ".join(one.value for one in found[:_MOST_NAMES]) or "nobody"
+    for speaker in speakers:
+        if speaker.casefold() not in known:
             yield f"speaker {speaker!r} says nothing in this store; there are {names}"

@@ -73,6 +73,7 @@ class DocumentPlaces:
     def __init__(self, text: Callable[[], str], turns: Callable[[], Sequence[Turn]]) -> None:
         self._text = text
         self._read_turns = turns
+        self._found: dict[str, list[int]] = {}
 
     @cached_property
     def turns(self) -> Sequence[Turn]:
@@ -112,37 +113,29 @@ class DocumentPlaces:
         if measure == SECONDS:
             times = [turn.start_time for turn in self.turns if turn.start_time is not None]
             return max(times, default=float("nan")) - self._from_start(hit, SECONDS)
-        return len(self._begins[measure]) - 1 - self._number(hit.end - 1, measure)
+        return len(self._begins(measure)) - 1 - self._number(hit.end - 1, measure)
 
     def turn_of(self, hit: Hit) -> int:
         """The number of the turn of a hit, from 0; -1 if there is none."""
-        return bisect_right(self._begins[TURNS], hit.start) - 1
+        return bisect_right(self._begins(TURNS), hit.start) - 1
 
     def _number(self, place: int, measure: str) -> float:
-        number = bisect_right(self._begins[measure], place) - 1
+        number = bisect_right(self._begins(measure), place) - 1
         return number if number >= 0 else float("nan")
 
-    @cached_property
-    def _begins(self) -> _Begins:
-        return _Begins(self._text, lambda: self.turns)
-
-
-class _Begins(dict[str, list[int]]):
-    """The begins of turns, sentences and words, by measure."""
-
-    def __init__(self, text: Callable[[], str], turns: Callable[[], Sequence[Turn]]) -> None:
-        self._text = text
-        self._turns = turns
-
-    def __missing__(self, measure: str) -> list[int]:
-        if measure == TURNS:
-            found = [turn.start for turn in self._turns()]
-        elif measure == SENTENCES:
-            text = self._text()
-            found = sorted({0, *sentence_ends(text, shown_language(text))[:-1], *self[TURNS]})
-        else:
-            found = find_words(self._text())[:, 0].tolist()
-        return self.setdefault(measure, found)
+    def _begins(self, measure: str) -> list[int]:
+        """The begins of turns, sentences or words."""
+        if measure not in self._found:
+            if measure == TURNS:
+                found = [turn.start for turn in self.turns]
+            elif measure == SENTENCES:
+                text = self._text()
+                ends = sentence_ends(text, shown_language(text))
+                found = sorted({0, *ends[:-1], *self._begins(TURNS)})
+            else:
+                found = find_words(self._text())[:, 0].tolist()
+            self._found[measure] = found
+        return self._found[measure]
 
 
 def is_question(hit: Hit) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,11 @@ class FileRecord:
     def matches(self, path: str | Path) -> bool:
         """Whether the file is still as it was written."""
         return files_hash(Path(path)) == self.sha256
+
+
+def now() -> str:
+    """This moment in UTC, as records have it."""
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def write_record(run: RunRecord, path: str | Path, hits: int) -> None:

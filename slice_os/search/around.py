@@ -41,7 +41,7 @@ def turns_of(passages: Iterable[StoredPassage]) -> list[Turn]:
     for passage in sorted(passages, key=lambda one: one.encoded.start):
         metadata = passage.encoded.metadata
         layout = layout_of(metadata, passage.encoded.start)
-        for start, end in zip(layout.turns[::2], layout.turns[1::2], strict=True):
+        for start, end in _pairs(layout.turns):
             own = layout.own_metadata(metadata, start, end)
             speaker, time = own.get("speaker"), own.get("start_time")
             named = None if speaker is None else str(speaker)

@@ -6,11 +6,10 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
-from datetime import datetime, timezone
 from typing import Any
 
 from slice_os.encoder.span_encoder import SpanEncoder
-from slice_os.hits.run_record import RunRecord, TopicRecord
+from slice_os.hits.run_record import RunRecord, TopicRecord, now
 from slice_os.query.options import Cut, HitOptions, SearchOptions
 from slice_os.search.refinement import refinement, usual_cut
 from slice_os.verifier.claims import Verifier
@@ -54,7 +53,7 @@ def run_record(
     return RunRecord(
         command=command,
         version=__version__,
-        date=datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        date=now(),
         model=encoder.card.name,
         model_hash=encoder.card.encoder_id,
         verifier=_name(options.verifier or verifier) if reader.verifies else None,

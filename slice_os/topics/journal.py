@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime, timezone
 from io import FileIO
 from pathlib import Path
 from typing import Any
 
 from slice_os.errors import InputError
+from slice_os.hits.run_record import now
 from slice_os.labels.label import (
     BEGUN,
     DONE,
@@ -69,11 +69,11 @@ class LabelJournal:
 
     def add_sample(self, topic: str, drawn: Mapping[str, Any]) -> None:
         """Keep what was drawn."""
-        self._add([{"topic": topic, SAMPLE: drawn, "date": _now()}])
+        self._add([{"topic": topic, SAMPLE: drawn, "date": now()}])
 
     def add(self, labels: Sequence[Label]) -> None:
         """Add labels, dated now if they have no date; then they survive a loss of power."""
-        self._add([replace(one, date=one.date or _now()).to_row() for one in labels])
+        self._add([replace(one, date=one.date or now()).to_row() for one in labels])
 
     def take_back(self, labels: Iterable[Label]) -> list[Label]:
         """Take back and return the last answers of some readers about some words.
@@ -87,7 +87,7 @@ class LabelJournal:
         with self._opened() as file:
             answers = (answer.label for answer in read_answers(contents(file), self.path))
             given = [one for one in answers if (one.reader, one.settled, one.key) in wanted]
-            bare = (replace(one, passage=None, origin=None, date=_now()) for one in given)
+            bare = (replace(one, passage=None, origin=None, date=now()) for one in given)
             rows = ({**label.to_row(), "label": None} for label in bare)
             append(file, b"".join(map(sealed, rows)))
         return given
@@ -101,7 +101,7 @@ class LabelJournal:
             return 0
         with self._opened() as file:
             given = LabelLines.of(contents(file), self.path).given
-            row = {"topic": topic, RENAME: name, STATE: state, "date": _now()}
+            row = {"topic": topic, RENAME: name, STATE: state, "date": now()}
             append(file, sealed(row))
         return sum(len(answers) for (*_, words), answers in given.items() if words[0] == topic)
 
@@ -170,10 +170,6 @@ def rename_topic(
                 labels.rename(old, new, UNDONE if there else DONE)
             raise
         return stored, labels.rename(old, new)
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _end_last_line(file: FileIO) -> None:

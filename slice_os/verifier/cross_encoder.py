@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import count
-from math import ceil, exp
+from math import ceil
 from pathlib import Path
 from queue import PriorityQueue
 from typing import Annotated
@@ -30,8 +30,10 @@ from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.encoder.token_model import OnnxRuntimeEngine, pad, plan_batches
 from slice_os.errors import InputError, ModelError
 from slice_os.records import Text, between
+from slice_os.text.words import touched_words
 from slice_os.threads import PACE, checkpoint
 from slice_os.verifier.claims import Claim, Verdict, Verdicts
+from slice_os.verifier.decision import probability_of
 
 VERIFIER_FILE = "verifier.json"
 AGAINST = {
@@ -245,8 +247,7 @@ def _nothing(claim: Claim) -> list[Verdict]:
 
 
 def _verdict(claim: Claim, row: ClaimRow, output: FloatArray) -> Verdict:
-    odds = max(-_MOST_ODDS, min(_MOST_ODDS, float(output[0, 0])))
-    probability = 1 / (1 + exp(-odds))
+    probability = probability_of(max(-_MOST_ODDS, min(_MOST_ODDS, float(output[0, 0]))))
     if probability >= _LIKELY:
         return Verdict(probability)
     return Verdict(probability, _reasons(claim.text, row.places, output[:, 1:]))
@@ -275,11 +276,10 @@ def _reasons(text: str, places: IntArray, scores: FloatArray) -> tuple[str, ...]
 
 def _pieces(aligned: AlignedText, start: int, end: int) -> tuple[int, int]:
     """The pieces of the words between two code points; all of them if there is no word."""
-    words = aligned.words
-    inside = np.flatnonzero((words[:, 1] > start) & (words[:, 0] < end))
-    if not len(inside):
+    first, last = touched_words(aligned.words, start, end)
+    if first == last:
         return 0, len(aligned.piece_ids)
-    return int(words[inside[0], 2]), int(words[inside[-1], 3])
+    return int(aligned.words[first, 2]), int(aligned.words[last - 1, 3])
 
 
 def read_verifier_card(folder: Path) -> VerifierCard:

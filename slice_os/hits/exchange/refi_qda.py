@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime, timezone
 from io import BufferedIOBase
 from pathlib import Path
 from typing import cast
@@ -20,6 +19,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from slice_os.hits.exchange.documents import HitDocuments
 from slice_os.hits.hit import Hit, counting
+from slice_os.hits.run_record import now
 from slice_os.version import __version__
 
 NAMESPACE = "urn:QDA-XML:project:1.0"
@@ -42,8 +42,7 @@ class _Project:
 
     def __init__(self, stream: BufferedIOBase) -> None:
         self._xml = XMLGenerator(stream, "utf-8", short_empty_elements=True)
-        now = datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
-        self._by = {"creatingUser": _guid("user"), "creationDateTime": now}
+        self._by = {"creatingUser": _guid("user"), "creationDateTime": now()}
 
     def write(self, documents: HitDocuments) -> None:
         self._xml.startDocument()

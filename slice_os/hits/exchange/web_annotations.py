@@ -5,7 +5,6 @@ https://www.w3.org/TR/annotation-model/ counts positions in code points.
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -15,6 +14,7 @@ import orjson
 
 from slice_os.hits.exchange.documents import HitDocuments
 from slice_os.hits.hit import Hit, counting
+from slice_os.hits.run_record import now
 from slice_os.version import __version__
 
 CONTEXT = "http://www.w3.org/ns/anno.jsonld"
@@ -26,7 +26,7 @@ _AROUND = 32
 
 def write_web_annotations(documents: HitDocuments, path: Path) -> None:
     """Write a collection with an annotation a line; each has its words, and some around them."""
-    date = datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
+    date = now()
     maker = {"type": "Software", "name": f"SLICE-OS {__version__}"}
     about = {"created": date, "generator": {"id": "urn:slice-os", **maker}}
     head = {
