@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -130,6 +131,15 @@ class TestFormats:
             some = [one, replace(one, label=False)]
             assert write_hits(some, path, text_of=lambda _: "Please end it.") == 2
             assert [place[1:3] for place in read(path)] == [(7, 13)], ending
+
+    def test_a_full_disk_is_told(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        small = sqlite3.connect("")
+        small.execute("PRAGMA max_page_count = 3")
+        monkeypatch.setattr(sqlite3, "connect", lambda _: small)
+        some = [hit("call", "Please end it. " * 9, 7, 13, "cancel")] * 99
+        with pytest.raises(InputError, match=r"temporary file cannot be written \(.*full\); make"):
+            write_hits(some, tmp_path / "hits.jsonld")
+        assert not list(tmp_path.iterdir())
 
     def test_hold_names_that_xml_does_not(self, tmp_path: Path) -> None:
         path, text = tmp_path / "hits.qdpx", "a\0b"

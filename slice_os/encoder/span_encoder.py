@@ -164,9 +164,8 @@ class SpanEncoder:
         for phrase in phrases:
             checkpoint()
             aligned.append(self.align(phrase))
-        for text in aligned:
-            if not len(text.words):
-                raise InputError(f"the phrase {text.text!r} has no word to search for")
+            if not len(aligned[-1].words):
+                raise InputError(f"the phrase {phrase!r} has no word to search for")
         ranges = [PieceRange(text, 0, len(text.piece_ids)) for text in aligned]
         encoded = self.encode_ranges(ranges)
         if sum(one.end for one in ranges) <= _RECENT_PIECES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -260,17 +261,14 @@ def read_projection(folder: Path, dimension: int) -> FloatArray | None:
     path = folder / PROJECTION_FILE
     if not path.is_file():
         return None
-    try:
+    with suppress(OSError, ValueError, EOFError):
         # Mapped, so that a header cannot make it larger than the file.
         stored = np.lib.format.open_memmap(path, mode="r")
-        square = stored.shape == (dimension, dimension) and stored.dtype.kind == "f"
-        projection = np.asarray(stored, dtype=np.float32) if square else None
-    except (OSError, ValueError, EOFError):
-        projection = None
-    if projection is not None:
-        products = projection @ projection.T
-        if np.abs(products - np.eye(dimension)).max() < _ORTHONORMAL:
-            return projection
+        if stored.shape == (dimension, dimension) and stored.dtype.kind == "f":
+            projection: FloatArray = np.asarray(stored, dtype=np.float32)
+            products = projection @ projection.T
+            if np.abs(products - np.eye(dimension)).max() < _ORTHONORMAL:
+                return projection
     raise ModelError(
         f"{path}: not {dimension} orthonormal rows; delete it, or train or export again"
     )

@@ -29,12 +29,9 @@ def finding_of(hits: int, probability: float | None) -> Finding:
     It has what is looked for if a hit counts and is probable, and lacks it if no hit counts and
     what comes nearest is unlikely; without a probability, whether a hit counts decides.
     """
-    if probability is None:
-        return "has" if hits else "lacks"
-    band = band_of(probability)
-    if band == ("probable" if hits else "unlikely"):
-        return "has" if hits else "lacks"
-    return "unsure"
+    if probability is not None and band_of(probability) != ("probable" if hits else "unlikely"):
+        return "unsure"
+    return "has" if hits else "lacks"
 
 
 def reaches(probability: float | None, least: float) -> bool:

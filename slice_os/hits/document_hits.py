@@ -13,10 +13,8 @@ from slice_os.hits.bands import FINDINGS, Finding, finding_of
 from slice_os.hits.hit import Hit
 from slice_os.records import record
 from slice_os.tables.replacing import replacing
-from slice_os.tables.spreadsheets import write_csv, write_xlsx
+from slice_os.tables.spreadsheets import WRITERS
 from slice_os.tables.table import Column, collected
-
-_WRITERS = {".csv": write_csv, ".xlsx": write_xlsx}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +94,15 @@ def findings(cells: Iterable[DocumentHits]) -> dict[str | None, dict[Finding, in
 
 
 def check_matrix(path: Path) -> None:
-    """Raise an `InputError` unless a table of documents and topics can be written to the file."""
-    if path.suffix.lower() not in _WRITERS:
-        raise InputError(f"{path}: this table is written to files ending in {', '.join(_WRITERS)}")
+    """Raise an `InputError` unless a table of documents and topics can be written to the file.
+
+    Raises a `MissingExtraError` if a package for it is not installed.
+    """
+    from slice_os.hits.files import output_format
+
+    if path.suffix.lower() not in WRITERS:
+        raise InputError(f"{path}: this table is written to files ending in {', '.join(WRITERS)}")
+    output_format(path)
 
 
 def write_matrix(cells: Sequence[DocumentHits], path: Path) -> None:
@@ -117,7 +121,7 @@ def write_matrix(cells: Sequence[DocumentHits], path: Path) -> None:
             row[_name(cell.topic, "section")] = near.metadata["section"]
     first = [Column(_name(topic, "finding"), "text") for topic in topics]
     with replacing(path) as part:
-        _WRITERS[path.suffix.lower()](
+        WRITERS[path.suffix.lower()](
             collected(rows.values(), [Column("doc_id", "text"), *first]), part
         )
 

@@ -17,8 +17,8 @@ from slice_os.hits.hit import Hit
 from slice_os.hits.run_record import RunRecord, write_record
 from slice_os.query.filter_values import parse_number
 from slice_os.tables.replacing import replacing
-from slice_os.tables.spreadsheets import write_csv, write_xlsx
-from slice_os.tables.table import Column, Kind, Table, spooled, write_parquet
+from slice_os.tables.spreadsheets import WRITERS
+from slice_os.tables.table import Column, Kind, spooled, write_parquet
 from slice_os.text.documents import Scalar, field_text
 
 # The first columns of tables for people; see `labelled_rows` for the label.
@@ -98,13 +98,13 @@ def output_format(path: str | Path) -> HitFormat:
         InputError, MissingExtraError: as `write_hits`.
     """
     path = Path(path)
-    endings = [one for one in FORMATS if path.name.lower().endswith(one)]
-    if not endings:
+    endings = (one for one in FORMATS if path.name.lower().endswith(one))
+    ending = max(endings, key=len, default="")
+    if not ending:
         raise InputError(f"{path}: hits are written to files ending in {', '.join(FORMATS)}")
     check_place(path)
     if path.is_dir():
         raise InputError(f"{path}: is a folder; give the name of a file")
-    ending = max(endings, key=len)
     found = FORMATS[ending]
     if found.package and find_spec(found.package) is None:
         raise MissingExtraError(ending, found.extra)
@@ -144,7 +144,7 @@ def _write_sheet(hits: Iterable[Hit], path: Path, _: TextOf | None) -> None:
     rest = [column for column in Hit.columns() if column.name not in _FIRST]
     columns = [*(Column(name, kind) for name, kind in _FIRST.items()), *rest]
     with spooled(map(_for_people, hits), columns, path.parent) as table:
-        _SHEETS[path.suffix.lower()](table, path)
+        WRITERS[path.suffix.lower()](table, path)
 
 
 def _by_document(write: Callable[[HitDocuments, Path], None]) -> WriteHits:
@@ -173,8 +173,6 @@ def _plain(value: Scalar) -> Scalar:
     number = parse_number(value) if isinstance(value, str) else None
     return value if number is None or field_text(number) != value else number
 
-
-_SHEETS: dict[str, Callable[[Table, Path], None]] = {".csv": write_csv, ".xlsx": write_xlsx}
 
 # A new format is a module and a line here; the longest ending of a name decides.
 FORMATS = {

@@ -177,10 +177,12 @@ class Hit:
         try:
             hit = record(cls, known(cls, raw))
             row = hit.to_dict()
-            orjson.dumps(row)  # refuses text that JSON cannot hold
+            orjson.dumps(row)  # refuses numbers and text that JSON cannot hold
             for name, value in flattened(row):
-                if not _usual(value):
-                    raise ValueError(f"{name} is {value!r}; give a finite number of 64 bits")
+                if isinstance(value, float) and not isfinite(value):
+                    raise ValueError(f"{name} is not finite")
+                if isinstance(value, int) and value >= 2**63:
+                    raise ValueError(f"{name} is {value}; give a number of 64 bits")
             return hit
         except (TypeError, ValueError, InputError) as error:
             raise InputError(f"not a hit ({error}); {_GIVE}") from None
@@ -241,13 +243,6 @@ class HitWithVectors(Hit):
 def without_vectors(hit: Hit, **told: Any) -> Hit:
     """The hit as callers get it, with fields as a verifier told them."""
     return Hit(**(_values(hit) | told)) if told or isinstance(hit, HitWithVectors) else hit
-
-
-def _usual(value: object) -> bool:
-    """Whether a value, if it is a number, is one that all formats of hits have."""
-    if isinstance(value, float):
-        return isfinite(value)
-    return not isinstance(value, int) or -(2**63) <= value < 2**63
 
 
 def _values(hit: Hit) -> dict[str, Any]:

@@ -39,10 +39,10 @@ def labelled_rows(path: str | Path) -> Iterator[tuple[str, Row]]:
         raise InputError(f"{path}: no labelled hits ({error.strerror})") from None
     for number, line in enumerate(lines, 1):
         if line.strip():
-            row = json_object(line, f"{path}:{number}")
+            row = json_object(line, where := f"{path}:{number}")
             if row.get("label") not in (True, False, None):  # or 1 and 0, which are equal to them
-                raise InputError(f"{path}:{number}: field 'label' is neither true nor false")
-            yield f"{path}:{number}", row
+                raise InputError(f"{where}: field 'label' is neither true nor false")
+            yield where, row
 
 
 def _hit(cells: Row, where: str) -> Row:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import chain, islice
 from pathlib import Path
@@ -131,7 +131,7 @@ def write_xlsx(table: Table, path: Path, most_rows: int = MOST_ROWS) -> None:
     log. Whole numbers of more than fifteen digits become texts.
 
     Raises a `MissingExtraError` without XlsxWriter, and an `InputError` on more columns than a
-    sheet has.
+    sheet has, or on a file that cannot be written.
     """
     xlsxwriter = imported("xlsxwriter", "XLSX", "tables")
     if len(table.columns) > MOST_COLUMNS:
@@ -141,19 +141,24 @@ def write_xlsx(table: Table, path: Path, most_rows: int = MOST_ROWS) -> None:
         )
     cut = 0
     options = {"constant_memory": True, "tmpdir": str(path.parent)}
-    with xlsxwriter.Workbook(path, options) as workbook:
-        bold = workbook.add_format({"bold": True})
-        for number, rows in enumerate(_sheets(iter(table), most_rows - 1), 1):
-            sheet = workbook.add_worksheet("hits" if number == 1 else f"hits {number}")
-            sheet.freeze_panes(1, 0)
-            for place, column in enumerate(table.columns):
-                sheet.set_column(place, place, _WIDTHS.get(column.kind, _OTHER_WIDTH))
-                sheet.write_string(0, place, column.name, bold)
-            last = 0
-            for last, row in enumerate(rows, 1):
-                for place, cell in enumerate(row):
-                    cut += _write_cell(sheet, last, place, cell)
-            sheet.autofilter(0, 0, last, len(table.columns) - 1)
+    try:
+        with xlsxwriter.Workbook(path, options) as workbook:
+            bold = workbook.add_format({"bold": True})
+            for number, rows in enumerate(_sheets(iter(table), most_rows - 1), 1):
+                sheet = workbook.add_worksheet("hits" if number == 1 else f"hits {number}")
+                sheet.freeze_panes(1, 0)
+                for place, column in enumerate(table.columns):
+                    sheet.set_column(place, place, _WIDTHS.get(column.kind, _OTHER_WIDTH))
+                    sheet.write_string(0, place, column.name, bold)
+                last = 0
+                for last, row in enumerate(rows, 1):
+                    for place, cell in enumerate(row):
+                        cut += _write_cell(sheet, last, place, cell)
+                sheet.autofilter(0, 0, last, len(table.columns) - 1)
+    except xlsxwriter.exceptions.XlsxFileError as error:
+        raise InputError(
+            f"XLSX: cannot be written ({error}); write .csv, .parquet or .jsonl"
+        ) from None
     if number > 1:
         _logger.warning("XLSX: %d sheets, because a sheet holds %s rows", number, f"{most_rows:,}")
     if cut:
@@ -193,3 +198,7 @@ def _fitting(text: str) -> str:
     if len(packed) <= 2 * LONGEST_CELL:
         return text
     return packed[: 2 * (LONGEST_CELL - len(_CUT))].decode("utf-16-le", "ignore") + _CUT
+
+
+WRITERS: dict[str, Callable[[Table, Path], None]] = {".csv": write_csv, ".xlsx": write_xlsx}
+"""By the ending of a file's name."""

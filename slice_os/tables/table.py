@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_origin
 
 import orjson
 
@@ -103,7 +103,7 @@ class Table:
 
     Attributes:
         columns: their names and kinds; every cell is of its column's kind, or None.
-        records: flat records, which can be read more than once.
+        records: flat records; those of `spooled` can be read once.
     """
 
     columns: tuple[Column, ...]
@@ -113,15 +113,15 @@ class Table:
         for record in self.records:
             yield tuple(_cell(record.get(one.name), one.kind) for one in self.columns)
 
-    def batches(self, size: int) -> Iterator[list[list[Cell]]]:
-        """Batches of so many rows, as a list for each column."""
+    def batches(self, size: int | None) -> Iterator[list[list[Cell]]]:
+        """Batches of so many rows, or of all, as a list for each column."""
         left = iter(self)
         while rows := list(islice(left, size)):
-            yield _by_column(rows)
+            yield [list(column) for column in zip(*rows, strict=True)]
 
     def by_column(self) -> list[list[Cell]]:
         """All rows, as a list for each column."""
-        return _by_column(list(self)) or [[] for _ in self.columns]
+        return next(self.batches(None), [[] for _ in self.columns])
 
 
 def collected(records: Iterable[Record], columns: Sequence[Column]) -> Table:
@@ -138,23 +138,13 @@ def spooled(records: Iterable[Record], columns: Sequence[Column], folder: Path) 
     with tempfile.TemporaryFile(dir=folder) as spool:
         for record in records:
             spool.write(orjson.dumps(_seen(record, kinds), option=orjson.OPT_APPEND_NEWLINE))
-        yield Table(_columns(kinds), _Lines(spool))
+        spool.seek(0)
+        yield Table(_columns(kinds), map(orjson.loads, spool))
 
 
 def joined(texts: Sequence[str]) -> str:
     """A list of texts in one cell, where a format has no lists."""
     return "; ".join(texts)
-
-
-@dataclass(frozen=True, slots=True)
-class _Lines:
-    """The records of a file of JSON lines."""
-
-    stream: IO[bytes]
-
-    def __iter__(self) -> Iterator[Record]:
-        self.stream.seek(0)
-        return map(orjson.loads, self.stream)
 
 
 def _seen(record: Record, kinds: dict[str, Kind]) -> dict[str, Any]:
@@ -198,10 +188,6 @@ def _cell(value: Any, kind: Kind) -> Cell:
         return orjson.dumps(value).decode()
     cell: Cell = value
     return cell
-
-
-def _by_column(rows: Sequence[tuple[Cell, ...]]) -> list[list[Cell]]:
-    return [list(column) for column in zip(*rows, strict=True)]
 
 
 def to_arrow(table: Table) -> pyarrow.Table:

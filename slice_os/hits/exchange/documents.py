@@ -100,11 +100,20 @@ class HitDocuments:
 @contextmanager
 def by_document(hits: Iterable[Hit], text_of: TextOf | None) -> Iterator[HitDocuments]:
     """Gather hits, which come in any order."""
-    with closing(sqlite3.connect("")) as table:  # a temporary file, which nobody else sees
+    with _told(), closing(sqlite3.connect("")) as table:  # a temporary file, nobody else sees it
         table.execute("CREATE TABLE hit (doc_id TEXT, start_ INT, end_ INT, name TEXT, hit BLOB)")
         rows = ((one.doc_id, one.start, one.end, one.group, one.to_json()) for one in hits)
         table.executemany("INSERT INTO hit VALUES (?, ?, ?, ?, ?)", rows)
         yield HitDocuments(table, text_of)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What happens to a temporary file, in a line."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise InputError(f"a temporary file cannot be written ({error}); make room") from None
 
 
 class TextSpool:
@@ -119,7 +128,8 @@ class TextSpool:
 
         Raises an `InputError` if the document has another one already.
         """
-        self._table.execute("INSERT OR IGNORE INTO text VALUES (?, ?)", (doc_id, text))
+        with _told():
+            self._table.execute("INSERT OR IGNORE INTO text VALUES (?, ?)", (doc_id, text))
         if self(doc_id) != text:
             raise InputError(
                 f"{doc_id}: two documents have this id; this format has one text for each, so "

@@ -103,16 +103,9 @@ def digest(
         name = record["topic"] or record["phrase"]
         if name not in tallies and len(tallies) >= _MOST_GROUPS:
             name = "other groups"
-        probability = record["probability"]
-        near = (
-            record["label"] is False
-            or (threshold is not None and record["cosine"] < threshold)
-            or (
-                min_probability is not None
-                and probability is not None
-                and probability < min_probability
-            )
-        )
+        cuts = (record["cosine"], threshold), (record["probability"], min_probability)
+        below = any(None not in cut and cut[0] < cut[1] for cut in cuts)
+        near = below or record["label"] is False
         tallies.setdefault(name, _Tally()).add(record, near)
         if not near:
             everywhere.add(record["doc_id"])
