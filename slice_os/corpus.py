@@ -38,7 +38,7 @@ from slice_os.query.options import (
     SearchKeywords,
     SearchOptions,
 )
-from slice_os.search.around import Turn, surrounded, turns_of, units_of
+from slice_os.search.around import Turn, turns_of, units_of, with_around
 from slice_os.search.listing import first_of_each, search_phrases
 from slice_os.search.notebook import corpus_html, counted, ingest_bar
 from slice_os.search.recording import without_password
@@ -237,7 +237,7 @@ class Corpus:
         def place(doc_id: str) -> tuple[str, list[tuple[int, int]]]:
             return self.text(doc_id), self.units(doc_id)
 
-        return surrounded(hits, lambda hit: place(hit.doc_id), before, after)
+        return (with_around(hit, *place(hit.doc_id), before, after) for hit in hits)
 
     def with_sections(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """Hits with the nearest numbered heading before them, if any, as metadata ``section``."""

@@ -372,8 +372,8 @@ class TestModelFolders:
     @pytest.mark.parametrize(
         ("kind", "told"),
         [
-            (models.WordLevel({"b": 0}), r"the tokenizer cannot read 'a' \(.*\[UNK\]"),
-            (models.BPE({"b": 0}, []), "the tokenizer has no word piece for 'a'"),
+            (models.WordLevel({"b": 0}), r"tokenizer: cannot read 'a' \(.*\[UNK\]"),
+            (models.BPE({"b": 0}, []), "tokenizer: has no word piece for 'a'"),
         ],
     )
     def test_a_tokenizer_reads_every_text(self, kind: models.Model, told: str) -> None:

@@ -101,7 +101,7 @@ def scan(
     from slice_os.ingest.reading import read
     from slice_os.ingest.sources import find_sources, skipped_line
     from slice_os.originals.finding import original_at
-    from slice_os.search.around import surrounded, units_in
+    from slice_os.search.around import units_in, with_around
     from slice_os.search.listing import Seen, list_documents
     from slice_os.search.recording import run_record
     from slice_os.search.refinement import arranged
@@ -154,7 +154,8 @@ def scan(
             grep.show_documents(found, as_json)
         else:
             if grep.around:
-                hits = surrounded(hits, place, grep.before or 0, grep.after or 0)
+                around = grep.before or 0, grep.after or 0
+                hits = (with_around(hit, *place(hit), *around) for hit in hits)
             shown = grep.limited(arranged(hits, options))
             about = {"paths": list(paths), "max_count": grep.most}
             give(

@@ -58,6 +58,7 @@ class Aligner:
     """
 
     def __init__(self, tokenizer: Path | Tokenizer) -> None:
+        self._name = tokenizer if isinstance(tokenizer, Path) else "tokenizer"
         if isinstance(tokenizer, Path):
             try:
                 self._tokenizer = Tokenizer.from_file(str(tokenizer))
@@ -72,10 +73,9 @@ class Aligner:
         empty = self._encoded("", special=True).ids
         marked = self._encoded("a", special=True).special_tokens_mask
         if 0 not in marked:
-            raise ModelError("the tokenizer has no word piece for 'a', nor for unknown letters")
+            raise ModelError(f"{self._name}: has no word piece for 'a', nor for unknown letters")
         before = marked.index(0)
-        self.prefix: tuple[int, ...] = tuple(empty[:before])
-        self.suffix: tuple[int, ...] = tuple(empty[before:])
+        self.prefix, self.suffix = tuple[int, ...](empty[:before]), tuple[int, ...](empty[before:])
 
     def align(self, text: str) -> AlignedText:
         """Align a whole text; nothing is truncated, padded or normalised away.
@@ -101,7 +101,7 @@ class Aligner:
         try:
             return self._tokenizer.encode(text, add_special_tokens=special)
         except Exception as error:  # the library raises bare Exception
-            raise ModelError(f"the tokenizer cannot read {text!r:.50} ({error})") from None
+            raise ModelError(f"{self._name}: cannot read {text!r:.50} ({error})") from None
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:

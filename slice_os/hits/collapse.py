@@ -10,7 +10,7 @@ from slice_os.text.words import find_words
 
 
 def collapse(hits: Iterable[Hit]) -> list[Hit]:
-    """One hit for all of a phrase, or of a topic's phrase, in the same words, with their count.
+    """One hit for all of a topic and phrase in the same words, with their count.
 
     Case, punctuation and white space make no difference. The first one stays; rejected ones stay
     by themselves.

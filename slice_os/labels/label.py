@@ -270,9 +270,7 @@ class LabelLines:
         for key in [key for key in self.given if state == DONE and key[2][0] == old]:
             reader, settled, (_, doc_id, start, end, text) = key
             words = new, doc_id, start, end, text
-            moved = (
-                replace(one, label=replace(one.label, topic=new)) for one in self.given.pop(key)
-            )
+            moved = (_renamed(one, new) for one in self.given.pop(key))
             there = self.given.setdefault((reader, settled, words), [])
             there[:] = sorted([*there, *moved], key=attrgetter("number"))
 

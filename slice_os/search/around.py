@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -91,17 +91,6 @@ def with_around(
     start = min([hit.start, *(unit[0] for unit in shown[:1])])
     end = max([hit.end, *(unit[1] for unit in shown[-1:])])
     return replace(hit, passage=Context(start, end, text[start:end]))
-
-
-def surrounded(
-    hits: Iterable[Hit],
-    place: Callable[[Hit], tuple[str, Sequence[tuple[int, int]]]],
-    before: int,
-    after: int,
-) -> Iterator[Hit]:
-    """Hits with what is around them; ``place`` gives text and units of the document of one."""
-    for hit in hits:
-        yield with_around(hit, *place(hit), before, after)
 
 
 def _pairs(edges: Sequence[int]) -> Iterable[tuple[int, int]]:

@@ -77,38 +77,30 @@ def write_report(
     """
     found = digest((hit.to_dict() for hit in hits), threshold, min_probability)
     cuts = {"cosine": threshold, "probability": min_probability}
+    template = environment("slice_os.hits.report").get_template("hits.html")
     style, script = _asset("hits.css"), _asset("hits.js")
-    page = (
-        environment("slice_os.hits.report")
-        .get_template("hits.html")
-        .render(
-            found=found,
-            originals=draw(_shown(found)) if draw else Pages(),
-            title=title,
-            run=run.told() if run else {},
-            cuts=" and ".join(
-                f"{name} {cut:g} or more"
-                for name, cut in cuts.items()
-                if cut is not None and isfinite(cut)
-            ),
-            version=__version__,
-            date=datetime.now(timezone.utc)
-            .isoformat(" ", timespec="minutes")
-            .removesuffix("+00:00"),
-            # The markup is safe: both are files of this package.
-            style=Markup(style),  # noqa: S704
-            script=Markup(script),  # noqa: S704
-            style_hash=_hash(style),
-            script_hash=_hash(script),
-            bins=BINS,
-            step=1 / BINS,
-            histograms=lambda group: [
-                _histogram(name, *both) for name, both in group.counts.items()
-            ],
-            remaining=_remaining,
-            width=_WIDTH,
-            height=_HEIGHT,
-        )
+    page = template.render(
+        found=found,
+        originals=draw(_shown(found)) if draw else Pages(),
+        title=title,
+        run=run.told() if run else {},
+        cuts=" and ".join(
+            f"{name} {cut:g} or more"
+            for name, cut in cuts.items()
+            if cut is not None and isfinite(cut)
+        ),
+        version=__version__,
+        date=datetime.now(timezone.utc).isoformat(" ", timespec="minutes").removesuffix("+00:00"),
+        # The markup is safe: both are files of this package.
+        style=Markup(style),  # noqa: S704
+        script=Markup(script),  # noqa: S704
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        bins=BINS,
+        histograms=lambda group: [_histogram(name, *both) for name, both in group.counts.items()],
+        remaining=_remaining,
+        width=_WIDTH,
+        height=_HEIGHT,
     )
     with replacing(Path(path)) as part:
         part.write_text(page, encoding="utf-8")
