@@ -75,7 +75,7 @@ class Aligner:
         if 0 not in marked:
             raise ModelError(f"{self._name}: has no word piece for 'a', nor for unknown letters")
         before = marked.index(0)
-        self.prefix, self.suffix = tuple[int, ...](empty[:before]), tuple[int, ...](empty[before:])
+        self.prefix, self.suffix = tuple(empty[:before]), tuple(empty[before:])
 
     def align(self, text: str) -> AlignedText:
         """Align a whole text; nothing is truncated, padded or normalised away.
