@@ -18,7 +18,7 @@ from slice_os.arrays import FloatArray
 from slice_os.encoder import model_folder
 from slice_os.encoder.alignment import Aligner
 from slice_os.encoder.hugging_face import LoadedModel, load_encoder
-from slice_os.encoder.token_model import OnnxRuntimeEngine, principal_projection
+from slice_os.encoder.token_model import OnnxRuntimeEngine, principal_projection, read_projection
 from slice_os.errors import ModelError, imported
 from slice_os.export.graph import RECIPES, write_graph
 from slice_os.export.parity import (
@@ -96,7 +96,7 @@ def export_model(
         report = compare(precision, samples, _torch_runner(source.network), onnx_model)
         report.require()
         (folder / PARITY_FILE).write_bytes(report.to_json())
-        projection = source.projection
+        projection = read_projection(source.folder, source.dimension)
         if projection is None:
             both = [*calibration, *samples]
             spans = np.concatenate([span_sums(onnx_model(feeds([s]))[0], s.words) for s in both])

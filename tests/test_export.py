@@ -267,6 +267,12 @@ class TestBadModels:
         (tmp_path / "empty").mkdir()
         self.check(tmp_path / "empty", tmp_path, "config.json")
 
+    @pytest.mark.parametrize("modules", ['{"0": "path"}', '[{"idx": 0}]', "[5]"])
+    def test_a_folder_of_odd_modules(self, tmp_path: Path, modules: str) -> None:
+        (tmp_path / "odd").mkdir()
+        (tmp_path / "odd" / "modules.json").write_text(modules)
+        self.check(tmp_path / "odd", tmp_path, "modules.json: no list of modules")
+
     def test_a_folder_without_weights(self, tiny: Callable[..., Path], tmp_path: Path) -> None:
         folder = tiny("bert")
         (folder / "model.safetensors").unlink()

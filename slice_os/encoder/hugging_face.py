@@ -9,9 +9,7 @@ from typing import Any
 import orjson
 from tokenizers import Tokenizer
 
-from slice_os.arrays import FloatArray
 from slice_os.encoder.model_folder import files_hash
-from slice_os.encoder.token_model import read_projection
 from slice_os.errors import ModelError, imported
 
 _SMALL_FILES = ("*.json", "*.txt", "*.model", "README.md")
@@ -43,11 +41,6 @@ class LoadedModel:
     def dimension(self) -> int:
         """Length of a token vector."""
         return int(self.network.config.hidden_size)
-
-    @property
-    def projection(self) -> FloatArray | None:
-        """The projection that ``slice-os model train`` found; None if the folder has none."""
-        return read_projection(self.folder, self.dimension)
 
     def plain_tokenizer(self) -> Tokenizer:
         """A copy of the tokenizer that neither pads nor truncates."""
@@ -141,8 +134,11 @@ def one_line(error: Exception) -> str:
 
 
 def _transformer_folder(root: Path, model: str) -> Path:
-    modules = read_json(root / "modules.json")
-    folder = root / modules[0]["path"] if modules else root
+    path = root / "modules.json"
+    try:
+        folder = root / modules[0]["path"] if (modules := read_json(path)) else root
+    except (LookupError, TypeError):
+        raise ModelError(f"{path}: no list of modules, each with its path") from None
     if "model_type" not in (read_json(folder / "config.json") or {}):
         raise ModelError(f"{model!r} is no Hugging Face model: no config.json with a model_type")
     return folder
