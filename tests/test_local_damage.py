@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from slice_os.hits.hit import Hit
 from slice_os.query.options import SearchOptions
 from slice_os.search.run import mine, search
 from slice_os.stores.local import compaction
+from slice_os.stores.local.files import Database
+from slice_os.stores.local.writer import LocalWriter
 
 from .soak import damage
 from .test_local_store import CARD, documents, fill, part_of, query
@@ -239,6 +242,39 @@ class TestDamage:
         before = answers(folder)
         execute(folder, "UPDATE settings SET value = 7 WHERE name = 'generation'")
         assert verify(folder, "--repair")[0] == 0
+        assert answers(folder) == before
+
+    @pytest.mark.parametrize(
+        ("change", "statement"),
+        [
+            (lambda writer: writer.delete(["doc 1", "doc 2"]), "DELETE FROM passage_terms"),
+            (lambda writer: writer.delete(["doc 1", "doc 2"]), "DELETE FROM passages"),
+            (lambda writer: writer.assign(["doc 1"], "elsewhere"), "UPDATE documents"),
+            (lambda writer: writer.finish_source("file", "state"), "REPLACE INTO sources"),
+        ],
+    )
+    def test_is_not_left_by_an_interrupted_change(
+        self,
+        folder: Path,
+        change: Callable[[LocalWriter], object],
+        statement: str,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        before = answers(folder)
+        execute = Database.execute
+
+        def interrupt(self: Database, asked: str, *values: Any) -> sqlite3.Cursor:
+            done = execute(self, asked, *values)
+            if asked.startswith(statement):
+                raise KeyboardInterrupt
+            return done
+
+        with LocalStore.open(folder).writer() as writer:
+            monkeypatch.setattr(Database, "execute", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                change(writer)
+            monkeypatch.undo()
+        assert verify(folder)[0] == 0
         assert answers(folder) == before
 
     def test_that_other_damage_hides_is_not_sealed(self, folder: Path) -> None:

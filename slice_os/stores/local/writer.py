@@ -96,11 +96,11 @@ class LocalWriter:
         return ()  # the next commit stores what is complete
 
     def delete(self, doc_ids: Iterable[str]) -> int:
-        with self._acting(changes=True):
+        with self._changing():
             return sum(self._delete(doc_id) for doc_id in doc_ids)
 
     def assign(self, doc_ids: Iterable[str], source: str) -> None:
-        with self._acting(changes=True):
+        with self._changing():
             for doc_id in doc_ids:
                 statement = "SELECT id FROM documents WHERE doc_id = ?"
                 for key in self._connection.column(statement, doc_id):
@@ -111,11 +111,11 @@ class LocalWriter:
                         seal(self._connection, "documents", key)
 
     def finish_source(self, source: str, signature: str) -> None:
-        with self._acting(changes=True):
+        with self._changing():
             note_source(self._connection, source, signature)
 
     def forget_source(self, source: str) -> None:
-        with self._acting(changes=True):
+        with self._changing():
             note_source(self._connection, source, None)
 
     def close(self) -> None:
@@ -143,7 +143,23 @@ class LocalWriter:
                 return
 
     @contextmanager
-    def _acting(self, changes: bool = False) -> Iterator[None]:
+    def _changing(self) -> Iterator[None]:
+        """Change everything in the block, or nothing if it is interrupted, as by Ctrl-C."""
+        with self._acting():
+            before = dict(self._counts), self._live_pieces
+            self._connection.execute("SAVEPOINT change")
+            try:
+                yield
+            except BaseException:
+                if self._connection.in_transaction:  # SQLite may have rolled everything back
+                    self._connection.execute("ROLLBACK TO change")
+                    self._counts, self._live_pieces = before
+                raise
+            self._connection.execute("RELEASE change")
+            self._changed = True
+
+    @contextmanager
+    def _acting(self) -> Iterator[None]:
         """Act alone, and only if nothing has failed: SQLite may have rolled everything back.
 
         Raises:
@@ -152,7 +168,6 @@ class LocalWriter:
         with self._lock:
             if self._failure is not None:
                 raise self._failure
-            self._changed |= changes
             try:
                 with errors_explained(self._connection.folder):
                     yield
