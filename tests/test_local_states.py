@@ -16,6 +16,7 @@ from slice_os.query.options import SearchOptions
 from slice_os.search.run import mine, search
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.local import store as local
+from slice_os.stores.local.files import Database
 from slice_os.stores.local.writer import LocalWriter
 
 from .test_local_store import CARD, brute_force, documents, fill, part_of, query
@@ -66,6 +67,27 @@ class TestOneState:
         with store.writer() as writer:
             writer.delete([f"doc {n}" for n in range(10)])
         assert found([*begun, *hits]) == before
+
+    def test_of_a_document_to_copy(
+        self, store: LocalStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fill(store, documents(3))
+        column = Database.column
+
+        def column_and_replace(connection: Database, *asked: object) -> list[object]:
+            found = column(connection, *asked)  # type: ignore[arg-type]
+            replace_all(store, 3)
+            return found
+
+        monkeypatch.setattr(Database, "column", column_and_replace)
+        first, *others = store.stored_documents()
+        assert first.document.text == documents(1)[0].text
+        assert [part.document.text.partition(" by")[0] for part in others] == [
+            "replaced 1",
+            "replaced 2",
+        ]
+        for part in (first, *others):
+            assert part.passages[-1].end == len(part.document.text.rstrip(". "))
 
     @pytest.mark.slow
     def test_of_questions_on_other_threads(self, store: LocalStore) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -17,7 +18,7 @@ import orjson
 from slice_os.arrays import FloatArray, Int8Array, IntArray
 from slice_os.query.query import Query
 from slice_os.spans.cosines import SpanLayout, best_by_word, inverse_norms, word_sums
-from slice_os.spans.passages import EncodedPassage, dequantise
+from slice_os.spans.passages import DocumentPart, EncodedPassage, dequantise, own_fields
 from slice_os.stores.candidates import PassageKey, ScoredCandidates, StoredPassage
 from slice_os.stores.local.arrays import Arrays, PassageTable, file_rows, rows_of, rows_with
 from slice_os.stores.local.checksums import CheckedPassages, checked_row, damaged_rows, stored_rows
@@ -32,6 +33,7 @@ from slice_os.stores.local.files import (
     reading_mode,
 )
 from slice_os.stores.local.terms import bm25, occurrences, prepare
+from slice_os.stores.protocol import KeptDocument
 from slice_os.threads import on_all_cores
 
 # Large enough that NumPy's calls take longer than handing over the interpreter between threads,
@@ -150,8 +152,9 @@ class ReadConnections:
         self._close_idle()
 
     def _close_idle(self) -> None:
-        while self._idle:
-            self._idle.pop().close()
+        with suppress(IndexError):  # another thread may take the last one
+            while True:
+                self._idle.pop().close()
 
 
 @dataclass(eq=False, repr=False)
@@ -182,7 +185,7 @@ class Snapshot:
         )
 
     def load(self, keys: Sequence[PassageKey]) -> dict[PassageKey, StoredPassage]:
-        """The passages with these ids; one that the snapshot lacks is missing.
+        """The passages with these ids, in stored order; one that the snapshot lacks is missing.
 
         Raises a `StoreError` if a passage or its document is not as it was written.
         """
@@ -208,6 +211,20 @@ class Snapshot:
                 )
                 loaded[key] = StoredPassage(doc_id, text[start:end], encoded, norms.copy())
         return loaded
+
+    def document(self, doc_id: str) -> DocumentPart | None:
+        """A document as it was written, with all its passages; None if it is not there."""
+        with self._lock, errors_explained(self._connection.folder):
+            found = "SELECT id FROM documents WHERE doc_id = ?"
+            if (row := self._connection.row(found, doc_id)) is None:
+                return None
+            number, _, source, fingerprint, text, fields = self._row("documents", *row)
+            own = "SELECT id FROM passages WHERE document = ?"
+            keys = self._connection.column(own, number)
+        passages = (one.encoded for one in self.load(keys).values())
+        metadata = orjson.loads(fields)
+        document = KeptDocument(doc_id, text, metadata, source=source, kept=fingerprint)
+        return DocumentPart(document, tuple(own_fields(metadata, passages)), last=True)
 
     def _row(self, table: str, key: int) -> tuple[Any, ...]:
         row = checked_row(self._connection, table, key)

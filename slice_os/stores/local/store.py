@@ -18,7 +18,7 @@ from filelock import FileLock, Timeout
 from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import StoreError
 from slice_os.query.query import Query
-from slice_os.spans.passages import DocumentPart, own_fields
+from slice_os.spans.passages import DocumentPart
 from slice_os.stores.candidates import PassageKey, ScoredCandidates, StoredPassage
 from slice_os.stores.local import fields
 from slice_os.stores.local.arrays import Arrays, PassageTable, read_table
@@ -47,7 +47,6 @@ from slice_os.stores.protocol import (
     Backend,
     DocumentEntry,
     FieldValue,
-    KeptDocument,
     NewStore,
     SourceEntry,
     Store,
@@ -207,19 +206,9 @@ class LocalStore:
 
     def stored_documents(self) -> Iterator[DocumentPart]:
         for entry in self.list_documents():
-            statement = (
-                "SELECT id, source, fingerprint, text, metadata FROM documents WHERE doc_id = ?"
-            )
-            for number, source, fingerprint, text, packed in self._select_each(
-                statement, [entry.id]
-            ):
-                with self._reading() as connection:
-                    own = "SELECT id FROM passages WHERE document = ? ORDER BY start"
-                    keys = list(connection.column(own, number))
-                loaded, metadata = self.load(keys), orjson.loads(packed)
-                document = KeptDocument(entry.id, text, metadata, source=source, kept=fingerprint)
-                passages = (loaded[key].encoded for key in keys)
-                yield DocumentPart(document, tuple(own_fields(metadata, passages)), last=True)
+            # One that was deleted meanwhile is left out.
+            if (part := self._snapshot().document(entry.id)) is not None:
+                yield part
 
     def fields(self) -> dict[str, str]:
         with self._reading() as connection:
