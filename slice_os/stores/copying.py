@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 import numpy as np
@@ -11,7 +11,7 @@ from slice_os.arrays import unit_rows
 from slice_os.errors import RejectedError, StoreError
 from slice_os.query.query import Phrases, Query
 from slice_os.spans.passages import DocumentPart
-from slice_os.stores.protocol import CopyableStore, Store, StoredDocument
+from slice_os.stores.protocol import CopyableStore, Rejection, Store, StoredDocument
 
 PHRASES = 50
 PHRASE_WORDS = 6
@@ -39,15 +39,12 @@ def copy_store(
             there = target.find_documents([part.document.id for part in batch])
             for part in batch:
                 document = part.document
-                same = StoredDocument(document.source, document.fingerprint)
-                rejected = [] if there.get(document.id) == same else writer.write(part)
-                copied += there.get(document.id) != same
-                for rejection in rejected:
-                    raise RejectedError(f"{rejection.document.id}: {rejection.reason}")
+                if there.get(document.id) != StoredDocument(document.source, document.fingerprint):
+                    _refuse(writer.write(part))
+                    copied += 1
             done += len(batch)
             on_document(done)
-        for rejection in writer.flush():
-            raise RejectedError(f"{rejection.document.id}: {rejection.reason}")
+        _refuse(writer.flush())
         sources = [entry.name for entry in source.list_sources() if entry.name]
         for name, signature in source.source_signatures(sources).items():
             writer.finish_source(name, signature)
@@ -77,6 +74,11 @@ def differences(source: Store, target: Store) -> list[str]:
             row, doc_id, start = place
             found.append(f"{query.phrases.texts[row]!r} at {doc_id!r}:{start} scores {pair}")
     return found
+
+
+def _refuse(rejections: Sequence[Rejection]) -> None:
+    for rejection in rejections:
+        raise RejectedError(f"{rejection.document.id}: {rejection.reason}")
 
 
 def _stored(store: Store) -> Iterator[DocumentPart]:
