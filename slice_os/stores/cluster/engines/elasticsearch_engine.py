@@ -48,11 +48,6 @@ ELASTICSEARCH: Engine = Engine(
     radial=None,
     # It multiplies by k1 + 1, which Lucene no longer does.
     boost=1 / 2.2,
-    point=PointInTime(
-        opens="/_pit",
-        closes="/_pit",
-        key="id",
-        whole={"allow_partial_search_results": "false"},
-    ),
+    point=PointInTime("/_pit", key="id", whole={"allow_partial_search_results": "false"}),
     proves_scripts=True,
 )

@@ -20,10 +20,9 @@ VECTORS = "spans.vec"
 
 @dataclass(frozen=True, slots=True)
 class PointInTime:
-    """Requests for a point in time: paths, the name of its id, and how to refuse a partial one."""
+    """Requests for a point in time: path, the name of its id, and how to refuse a partial one."""
 
-    opens: str
-    closes: str
+    path: str
     key: str
     whole: Mapping[str, str]
 

@@ -59,8 +59,7 @@ OPENSEARCH = Engine(
     radial=_radial,
     boost=1,
     point=PointInTime(
-        opens="/_search/point_in_time",
-        closes="/_search/point_in_time",
+        path="/_search/point_in_time",
         key="pit_id",
         whole={"allow_partial_pit_creation": "false"},
     ),

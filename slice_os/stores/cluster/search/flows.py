@@ -276,14 +276,14 @@ def at_point(
     index: str, engine: Engine, use: Callable[[str], Generator[Any, Any, T]]
 ) -> Generator[Any, Any, T]:
     """The result of a flow on one state of an index."""
-    paths, send = engine.point, "transport.perform_request"
-    params = {"keep_alive": searches.KEEP_ALIVE, **paths.whole}
-    opening = {"method": "POST", "url": f"/{index}{paths.opens}", "params": params}
-    point = (yield Call(send, opening, (paths.key,)))[paths.key]
+    asked, send = engine.point, "transport.perform_request"
+    params = {"keep_alive": searches.KEEP_ALIVE, **asked.whole}
+    opening = {"method": "POST", "url": f"/{index}{asked.path}", "params": params}
+    point = (yield Call(send, opening, (asked.key,)))[asked.key]
     try:
         return (yield from use(point))
     finally:
         # If the server cannot be told, the point expires by itself.
         with suppress(StoreError):
-            body = {paths.key: point}
-            yield Call(send, {"method": "DELETE", "url": paths.closes, "body": body})
+            body = {asked.key: point}
+            yield Call(send, {"method": "DELETE", "url": asked.path, "body": body})
