@@ -265,14 +265,10 @@ class OpenSearchWriter:
         elif not state.cleared:
             state.cleared = True
             # Of a document that the index rejects, the earlier version stays.
-            self._delete(number, state.passages if state.reason else state.former)
+            for ordinal in state.passages if state.reason else state.former:
+                self._add(number, delete_action(number, passage_key(state.document.id, ordinal)))
         if not state.unanswered:
             self._close(number, state)
-
-    def _delete(self, number: int, ordinals: Iterable[int]) -> None:
-        doc_id = self._open[number].document.id
-        for ordinal in ordinals:
-            self._add(number, delete_action(number, passage_key(doc_id, ordinal)))
 
     def _close(self, number: int, state: _Open) -> None:
         del self._open[number]
