@@ -144,16 +144,13 @@ def swap(handle: IndexHandle, index: str | None = None) -> tuple[IndexVersion, l
 def _check_unwritten(handle: IndexHandle, chosen: str, old: str) -> None:
     """Refuse to leave behind what was written to a version after the chosen one was made of it."""
     source = noted(handle.named(chosen).mapping()).get(MADE_FROM)
-    if source and source["index"] == old and source["writes"] != writes(handle, old):
+    if not source or source["index"] != old:
+        return
+    if source["writes"] != Footprint.of(handle.named(old)).writes:
         raise StoreError(
             f"{handle.location}: {old} was written to after {chosen} was made from it; run "
             "`slice-os index reindex` again"
         )
-
-
-def writes(handle: IndexHandle, index: str) -> int:
-    """The number of all writes to a version so far."""
-    return Footprint.of(handle.named(index)).writes
 
 
 def delete(handle: IndexHandle, index: str | None = None) -> None:

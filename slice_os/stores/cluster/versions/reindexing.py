@@ -10,6 +10,7 @@ from typing import Any
 from slice_os.arrays import FloatArray
 from slice_os.errors import StoreError
 from slice_os.stores.cluster.loading.bulk import Action, BulkSender, index_action
+from slice_os.stores.cluster.loading.copies import Footprint
 from slice_os.stores.cluster.loading.loading import leased, loading
 from slice_os.stores.cluster.schema import indices
 from slice_os.stores.cluster.schema.indices import MADE_FROM, Index
@@ -18,7 +19,7 @@ from slice_os.stores.cluster.schema.settings import IndexSettings, choose
 from slice_os.stores.cluster.search.listing import PAGE, find_index, hits
 from slice_os.stores.cluster.search.searches import STORED_ORDER, WALK_PASSAGES, Answer, Body
 from slice_os.stores.cluster.server.connection import IndexHandle
-from slice_os.stores.cluster.versions.manage import drop, versions, writes
+from slice_os.stores.cluster.versions.manage import drop, versions
 
 
 def reindex(
@@ -66,7 +67,8 @@ def reindex(
         target = indices.make_version(handle, indices.find_versions(handle), options, settings)
         _fill(handle.named(source.name), target, version.passages, on_passage)
         lease.check()
-        made_from = {"index": source.name, "writes": writes(handle, source.name)}
+        writes = Footprint.of(handle.named(source.name)).writes
+        made_from = {"index": source.name, "writes": writes}
         indices.finish(handle.named(target.name), {MADE_FROM: made_from})
     return target
 
