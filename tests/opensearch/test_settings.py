@@ -33,6 +33,8 @@ FLOATS = {"vec": {"type": "float"}}
         f"https://user:#{SENTINEL}@host/calls",
         f"https://host/calls?token={SENTINEL}",
         f"https://host:{SENTINEL}/calls",
+        f"ftp://me:{SENTINEL}@host/calls",
+        f"search+https://host/{SENTINEL.lower()}",
         "https://host",
         "https://host/",
         "https://host/two/names",

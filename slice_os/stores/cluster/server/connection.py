@@ -161,11 +161,12 @@ def parse_location(location: str, environ: Mapping[str, str] = os.environ) -> Co
         )
     index = parts.path.strip("/")
     host = parts.hostname if re.fullmatch(_HOST, parts.hostname or "") else None
-    if host is None or not re.fullmatch("[^/@]+", index) or parts.query or parts.fragment:
+    named, _, scheme = parts.scheme.rpartition("+")
+    known = named in _NAMED and scheme in ("http", "https") and re.fullmatch("[^/@]+", index)
+    if host is None or not known or parts.query or parts.fragment:
         raise StoreError(f"the store's address is {_FORM}")
     check_name(index)
     user = unquote(parts.username) if parts.username else None
-    named, _, scheme = parts.scheme.rpartition("+")
     engine = _NAMED[named]
     password, token = (_secret(PREFIX + name, environ) for name in ("PASSWORD", "TOKEN"))
     api_key = _secret(API_KEY, environ) if engine is ELASTICSEARCH else None
