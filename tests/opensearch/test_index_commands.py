@@ -146,6 +146,8 @@ def test_verify_finds_and_repairs(
     opensearch.delete(index=index_name, id=passage_key(doc_id, 0), refresh=True)
     orphan |= {"doc_id": "orphan", "tokens": "", "spans": []}
     opensearch.index(index=index_name, id=passage_key("orphan", 0), body=orphan, refresh=True)
+    with Corpus(store) as corpus, pytest.raises(StoreError, match=f"passages of .*{doc_id}.* are"):
+        corpus.text(doc_id)
     faulty = run("store", "check", "--store", store)
     assert faulty.status == 1
     faults = [json.loads(line) for line in faulty.out.splitlines()]

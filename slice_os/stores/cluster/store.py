@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from opensearchpy import OpenSearch
@@ -18,17 +18,13 @@ from slice_os.query.query import Phrases, Query
 from slice_os.spans.passages import DEFAULT_MAX_PIECES, DocumentPart
 from slice_os.stores.candidates import BestPassages, ScoredCandidates
 from slice_os.stores.cluster.loading.writer import OpenSearchWriter, writing
-from slice_os.stores.cluster.schema.records import document_key, ordinals_of, source_key
+from slice_os.stores.cluster.schema.records import document_key, source_key
 from slice_os.stores.cluster.schema.settings import SCHEMA_VERSION, IndexOptions
 from slice_os.stores.cluster.search import hybrid, listing
 from slice_os.stores.cluster.search.exchange import Driver
-from slice_os.stores.cluster.search.listing import (
-    find_index,
-    find_records,
-    hits,
-    require_index,
-)
+from slice_os.stores.cluster.search.listing import find_index, find_records, require_index
 from slice_os.stores.cluster.search.scripted import ScriptEngine
+from slice_os.stores.cluster.search.searches import Answer
 from slice_os.stores.cluster.search.server_flows import ServerFlows
 from slice_os.stores.cluster.server.answers import retrying
 from slice_os.stores.cluster.server.connection import IndexHandle, parse_location
@@ -163,9 +159,9 @@ class OpenSearchStore:
 
     def document_text(self, doc_id: str) -> str | None:
         """The text of a document exactly as given, joined from its passages."""
-        record, passages = self._stored(doc_id, ["gap", "text"])
-        if record is None:
+        if (stored := self._stored(doc_id, "text")) is None:
             return None
+        record, passages = stored
         return "".join(one["gap"] + one["text"] for one in passages) + str(record["gap"])
 
     def document_metadata(self, doc_id: str) -> Metadata | None:
@@ -173,10 +169,9 @@ class OpenSearchStore:
 
         A document without a word has none.
         """
-        record, passages = self._stored(doc_id, ["metadata"])
-        if record is None:
+        if (stored := self._stored(doc_id, "metadata")) is None:
             return None
-        return listing.common_fields([one.get("metadata", {}) for one in passages])
+        return listing.common_fields([one.get("metadata", {}) for one in stored[1]])
 
     def stored_documents(self) -> Iterator[DocumentPart]:
         return listing.stored_documents(self.handle)
@@ -221,23 +216,12 @@ class OpenSearchStore:
     def close(self) -> None:
         self.handle.client.close()
 
-    def _stored(
-        self, doc_id: str, wanted: Sequence[str]
-    ) -> tuple[dict[str, Any] | None, Iterator[dict[str, Any]]]:
-        """A document's record, if any, and some fields of its passages in order, in one state."""
-        kinds = {"terms": {"kind": ["document", "passage"]}}
-        body = {
-            "size": listing.PAGE,
-            "query": {"bool": {"filter": [kinds, {"term": {"doc_id": doc_id}}]}},
-            "sort": [{"kind": "asc"}, {"ordinal": "asc"}],
-            "_source": ["kind", "ordinal", "passages", "gap", *wanted],
-        }
-        entries = (hit["_source"] for hit in hits(self.handle, body))
-        record = next(entries, None)
-        if record is None or record["kind"] != "document":
-            return None, iter(())
-        ordinals = ordinals_of(record)
-        return record, (one for one in entries if one["ordinal"] in ordinals)
+    def _stored(self, doc_id: str, field: str) -> tuple[Answer, list[Answer]] | None:
+        """The record of a document, and its passages with one more field; None without a record."""
+        shown = ["doc_id", "kind", "ordinal", "passages", "gap", field]
+        for record, passages in listing.recorded(self.handle, [doc_id], _source=shown):
+            return record, [hit["_source"] for hit in passages]
+        return None
 
 
 class OpenSearchBackend(Backend):

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import Any, TypeAlias
 
 from slice_os.errors import StoreError
@@ -34,8 +33,8 @@ from slice_os.stores.cluster.loading.lease import (
 from slice_os.stores.cluster.schema.indices import change_notes
 from slice_os.stores.cluster.schema.records import ordinals_of, passage_key
 from slice_os.stores.cluster.schema.settings import noted
-from slice_os.stores.cluster.search.listing import PAGE, hits
-from slice_os.stores.cluster.search.searches import PASSAGES, Body
+from slice_os.stores.cluster.search.listing import by_document
+from slice_os.stores.cluster.search.searches import PASSAGES
 from slice_os.stores.cluster.server.answers import deleted, retrying
 from slice_os.stores.cluster.server.connection import IndexHandle
 from slice_os.stores.protocol import WHOLE, WorkShare
@@ -82,19 +81,10 @@ def find_faults(handle: IndexHandle, doc_ids: Sequence[str] | None = None) -> It
 
     Of some documents, or of all.
     """
-    wanted: list[Body] = [{"terms": {"kind": ["document", "passage"]}}]
-    if doc_ids is not None:
-        wanted.append({"terms": {"doc_id": list(doc_ids)}})
-    body: Body = {
-        "size": PAGE,
-        "query": {"bool": {"filter": wanted}},
-        "sort": [{"doc_id": "asc"}, {"kind": "asc"}, {"ordinal": "asc"}],
-        "_source": ["doc_id", "kind", "ordinal", "passages"],
-        "seq_no_primary_term": True,
-    }
+    shown = ["doc_id", "kind", "ordinal", "passages"]
     handle.refresh()
     # Complete answers only: with partial ones, good passages could seem to have no record.
-    for doc_id, group in groupby(hits(handle, body), key=lambda hit: hit["_source"]["doc_id"]):
+    for doc_id, group in by_document(handle, doc_ids, _source=shown, seq_no_primary_term=True):
         recorded, passages = range(0), {}
         for hit in group:
             entry = hit["_source"]

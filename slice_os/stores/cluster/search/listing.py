@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
 from itertools import chain, groupby
 from typing import Any
 
-from slice_os.errors import UnavailableError
+import numpy as np
+
+from slice_os.errors import StoreError, UnavailableError
 from slice_os.query.filters import Condition, unknown_field
 from slice_os.spans.passages import DocumentPart, own_fields
 from slice_os.stores.cluster.schema.indices import Index
@@ -22,6 +23,7 @@ from slice_os.stores.cluster.search.searches import (
     WALK_PASSAGES,
     Answer,
     Body,
+    pieces,
 )
 from slice_os.stores.cluster.server.answers import deleted, reason_of, retrying
 from slice_os.stores.cluster.server.connection import IndexHandle
@@ -63,9 +65,9 @@ def find_records(handle: IndexHandle, keys: Sequence[str]) -> list[dict[str, Any
 
 def find_entries(handle: IndexHandle, keys: Sequence[str]) -> list[dict[str, Any]]:
     """As `find_records`, with their versions, and without trying again."""
-    if not keys:
-        return []
-    answers = handle.ask(handle.client.mget, "docs", body={"ids": list(keys)})["docs"]
+    answers: list[Answer] = []
+    for some in pieces(keys, PAGE):
+        answers += handle.ask(handle.client.mget, "docs", body={"ids": list(some)})["docs"]
     for answer in answers:
         if "error" in answer:
             if answer["error"]["type"] == "index_not_found_exception":
@@ -119,29 +121,55 @@ def list_documents(
         yield DocumentEntry(record["doc_id"], record["source"], record["passages"])
 
 
+def by_document(
+    handle: IndexHandle, doc_ids: Sequence[str] | None = None, **more: Any
+) -> Iterator[tuple[str, Iterator[Answer]]]:
+    """Ids of documents, some or all, in order, each with the hits of what is stored of it.
+
+    These are its record, if any, and its passages in order, all in one state of the index.
+    ``more`` is of the search's body.
+    """
+    wanted: list[Body] = [{"terms": {"kind": ["document", "passage"]}}]
+    if doc_ids is not None:
+        wanted.append({"terms": {"doc_id": list(doc_ids)}})
+    order = [{"doc_id": "asc"}, {"kind": "asc"}, {"ordinal": "asc"}]
+    body = {"size": PAGE, "query": {"bool": {"filter": wanted}}, "sort": order, **more}
+    return groupby(hits(handle, body), key=lambda hit: hit["_source"]["doc_id"])
+
+
+def recorded(
+    handle: IndexHandle, doc_ids: Sequence[str] | None = None, **more: Any
+) -> Iterator[tuple[Answer, list[Answer]]]:
+    """The records of documents, as `by_document`, each with the hits of the passages it counts.
+
+    Raises a `StoreError` if some of these do not exist.
+    """
+    for doc_id, (first, *passages) in by_document(handle, doc_ids, **more):
+        record = first["_source"]
+        if record["kind"] != "document":
+            continue  # its record is gone, or not written yet
+        ordinals = ordinals_of(record)
+        counted = [hit for hit in passages if hit["_source"]["ordinal"] in ordinals]
+        if len(counted) < len(ordinals):
+            raise StoreError(
+                f"{handle.location}: {len(counted)} of {len(ordinals)} passages of document "
+                f"{doc_id!r} are there; if it is not being written, run `slice-os store check "
+                f"--repair --store {handle.location}`"
+            )
+        yield record, counted
+
+
 def stored_documents(handle: IndexHandle) -> Iterator[DocumentPart]:
     """All documents by id, with their vectors, in one state; see `CopyableStore`."""
-    body = {
-        "size": WALK_PASSAGES,
-        "query": {"terms": {"kind": ["document", "passage"]}},
-        "sort": [{"doc_id": "asc"}, {"kind": "asc"}, {"ordinal": "asc"}],
-        "docvalue_fields": ["tokens"],
-    }
-    for doc_id, group in groupby(hits(handle, body), key=lambda hit: hit["_source"]["doc_id"]):
-        record, *rest = group
-        entry = record["_source"]
-        if entry["kind"] != "document":
-            continue  # its record is gone, or not written yet
-        ordinals = ordinals_of(entry)
-        there = [hit for hit in rest if hit["_source"]["ordinal"] in ordinals]
-        sources = [hit["_source"] for hit in there]
-        text = "".join(one["gap"] + one["text"] for one in sources) + entry["gap"]
+    for record, passages in recorded(handle, size=WALK_PASSAGES, docvalue_fields=["tokens"]):
+        sources = [hit["_source"] for hit in passages]
+        text = "".join(one["gap"] + one["text"] for one in sources) + record["gap"]
         metadata = common_fields([one.get("metadata", {}) for one in sources])
         document = KeptDocument(
-            doc_id, text, metadata, source=entry["source"], kept=entry["fingerprint"]
+            record["doc_id"], text, metadata, source=record["source"], kept=record["fingerprint"]
         )
-        passages = (stored_passage(hit).encoded for hit in there)
-        yield DocumentPart(document, tuple(own_fields(metadata, passages)), last=True)
+        encoded = (stored_passage(hit).encoded for hit in passages)
+        yield DocumentPart(document, tuple(own_fields(metadata, encoded)), last=True)
 
 
 def common_fields(fields: Sequence[Metadata]) -> dict[str, Scalar]:
@@ -196,12 +224,7 @@ def _all_buckets(
     for bucket in found:
         key = bucket["key"]["name"]
         # Only this aggregation has dates as milliseconds since 1970.
-        yield bucket | {"key": _iso(key) if kind == DATE else key}
-
-
-def _iso(milliseconds: int) -> str:
-    since = datetime(1970, 1, 1) + timedelta(milliseconds=milliseconds)
-    return f"{since.isoformat(timespec='milliseconds')}Z"
+        yield bucket | {"key": f"{np.datetime64(key, 'ms')}Z" if kind == DATE else key}
 
 
 def _buckets(
