@@ -285,5 +285,6 @@ def test_both_stores_tell_the_values_of_fields(stores: tuple[Corpus, Corpus]) ->
             for corpus in stores
         )
         assert local_values == remote_values
+    assert stores[1].field_values("day", None) == stores[1].field_values("day", 1_000)
     with pytest.raises(InputError, match="no metadata field 'nane'"):
         stores[1].field_values("nane")
