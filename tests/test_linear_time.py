@@ -17,6 +17,7 @@ from slice_os.errors import InputError
 from slice_os.ingest.formats import reader_named
 from slice_os.ingest.readers import BadRecord, ReadOptions, decoding
 from slice_os.ingest.readers import reader as base
+from slice_os.ingest.readers.dates import order_shown
 from slice_os.stores.local.terms import terms
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words
@@ -116,10 +117,15 @@ def read_with(name: str) -> Callable[[str], object]:
         ("html", "<p>Hello</p>{}", "<div>"),
         ("html", "<p>Hello</p>{}", "<!--"),
         ("rtf", "{{\\rtf1 Hello {}", "{{"),
+        ("mbox", "From a 09:14 2026\nSubject: a\n\nFrom {}", "00:00 "),
     ],
 )
 def test_readers(name: str, around: str, unit: str) -> None:
     assert_linear(read_with(name), unit, around)
+
+
+def test_dates_of_many_spaces() -> None:
+    assert_linear(lambda spaces: order_shown(f"1{spaces}x"), " ")
 
 
 @pytest.mark.slow

@@ -57,7 +57,7 @@ DAMAGED = (
 _OF_MAC = "__MACOSX"
 _BOOK = "META-INF/container.xml"
 # The line before a message of a mailbox: it has a time and a year, or, in Thunderbird, nothing.
-_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?From (?:.*\d\d:\d\d.*\d{4}|\s*\Z)")
+_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?From (?:.{0,300}?\d\d:\d\d.{0,60}?\d{4}|\s*\Z)")
 _HEADER = re.compile(rb"[!-9;-~]+:")
 _MARKED = re.compile(rb"^>(?=>*From )")
 # The main part of an Office file has any name in its folder.

@@ -154,7 +154,7 @@ def order_shown(value: Any) -> str | None:
 
     None if the order does not matter.
     """
-    if not isinstance(value, str) or not _NUMERIC.match(_plain(value).lower()):
+    if not isinstance(value, str) or not _NUMERIC.match(_plain(value)[:_MOST].lower()):
         return None
     dates = [find_date(value, "", order) for order in ORDERS]
     if dates[0] == dates[1]:
