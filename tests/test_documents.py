@@ -532,10 +532,18 @@ def test_a_meeting_that_teams_saved_has_speakers_and_times(paragraphs: list[str]
     ]
 
 
-def test_a_document_with_times_in_it_is_no_meeting() -> None:
+@pytest.mark.parametrize(
+    "paragraphs",
+    [
+        ["Plan", "Lunch   12:30", "We meet at ten.", "We stay.", "We go."],
+        ["Opening words   9:00", "We meet.", "Lunch   12:30", "The end   17:00"],
+    ],
+)
+def test_a_document_with_times_in_it_is_no_meeting(paragraphs: list[str]) -> None:
     book = pytest.importorskip("docx").Document()
-    for paragraph in ("Plan", "Lunch   12:30", "We meet at ten.", "We stay.", "We go."):
+    for paragraph in paragraphs:
         book.add_paragraph(paragraph)
     (document,) = read("docx", saved(book.save))
     assert isinstance(document, Document)
+    assert document.text == "\n".join(paragraphs)
     assert all(one.speaker is None for one in document.segments)

@@ -85,6 +85,7 @@ CHUNKS = [
     ("c.html", b"<html><body><h1>Ending</h1><p>In a chunk</p></body></html>", "Ending\nIn a chunk"),
     ("c.htm", b"In a <b>chunk</b>", "In a chunk"),
     ("c.txt", "First\n< second".encode("utf-16"), "First\n< second"),
+    ("c.txt", b"Agent: Hello\nCustomer: Hi\n", "Agent: Hello\nCustomer: Hi"),
     ("c.rtf", rb"{\rtf1 In a chunk}", "In a chunk"),
     ("c.mht", page().as_bytes(), "Saved café"),
     ("c.dat", b"<p>In a chunk</p>", "In a chunk"),

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import BinaryIO, NamedTuple
 
 from slice_os.ingest.readers.decoding import note, read_text_file
@@ -154,27 +155,24 @@ def name_speakers(turns: Sequence[Turn]) -> Iterator[Turn]:
 def meeting_turns(paragraphs: Sequence[Turn]) -> Iterator[Turn]:
     """The turns of a meeting, with speakers and times; other texts as they are.
 
-    Two fifths of the paragraphs need a speaker and a time, since the paragraphs after them may
-    continue the turn. A title, or anything else before the first turn, has no speaker.
+    Two fifths of the paragraphs need a speaker and a time, and words that are said then, since the
+    paragraphs after them may continue the turn. A title, or anything else before the first turn,
+    has no speaker; what looks like a speaker who says nothing is such a text, too.
     """
     written = [one for one in paragraphs if one.text.strip()]
-    found = [_meeting_turn(one) for one in written]
-    named = sum(turn is not None for turn in found)
-    if named < _LEAST_TURNS or named < _LEAST_MEETING_SHARE * len(written):
+    named = {at: turn for at, one in enumerate(written) if (turn := _meeting_turn(one))}
+    turns: list[Turn] = []
+    spoken = 0
+    for start, end in pairwise([*named, len(written)]):
+        said = [named[start].text, *(one.text for one in written[start + 1 : end])]
+        text = "\n".join(said).strip()
+        turns.append(named[start]._replace(text=text) if text else written[start])
+        spoken += bool(text)
+    if spoken < _LEAST_TURNS or spoken < _LEAST_MEETING_SHARE * len(written):
         yield from paragraphs
         return
-    current: Turn | None = None
-    for paragraph, turn in zip(written, found, strict=True):
-        if turn is not None:
-            if current is not None:
-                yield current
-            current = turn
-        elif current is None:
-            yield paragraph
-        else:
-            current = current._replace(text=f"{current.text}\n{paragraph.text}".strip())
-    if current is not None:
-        yield current
+    yield from written[: min(named)]
+    yield from turns
 
 
 def _meeting_turn(paragraph: Turn) -> Turn | None:

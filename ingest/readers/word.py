@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from io import BytesIO
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, BinaryIO
 
 from slice_os.ingest.readers.letters import read_mht
@@ -143,8 +143,10 @@ def _chunk(counts: Counter[str], options: ReadOptions, name: str, content: bytes
     for found in () if read is None else read(name, BytesIO(content), options):
         if isinstance(found, Document):
             said = True
-            extents = [(one.start, one.end) for one in found.segments] or [(0, len(found.text))]
-            yield from (found.text[start:end] for start, end in extents)
+            # Names of speakers stand between the segments.
+            ends = [one.end for one in found.segments[:-1]]
+            cuts = pairwise([0, *ends, len(found.text)])
+            yield from (found.text[start:end].strip() for start, end in cuts)
         elif isinstance(found, ReadNote):
             counts.update(found.counts)
     count(counts, "chunks left out", not said)
