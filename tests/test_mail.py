@@ -102,6 +102,8 @@ def test_all_texts_of_a_message_are_read(rest: str, text: str) -> None:
         ),
         ("text/plain; format=flowed", "I can \ncel", "I can \ncel"),
         ("text/enriched", "<bold>I</bold> can <<x>cel", "I can <<x>cel"),
+        ("text/enriched", "<color><param>red</param>I</color> can", "I can"),
+        ("text/richtext", "I can<nl>cel", "I can\ncel"),
     ],
 )
 def test_text_in_other_forms_is_read_as_it_is_seen(kind: str, sent: str, text: str) -> None:
@@ -164,6 +166,9 @@ def test_fields_of_the_header_may_come_again() -> None:
         "to": "a@b.c, d@e.f",
         "date": "2026-03-02T09:14:05+00:00",
     }
+    (document,) = read("Subject: of several\x0bwords\n on two lines\n\nwords")
+    assert isinstance(document, Document)
+    assert document.metadata["subject"] == "of several words on two lines"
     (document,) = read("Date: no\nDate: never\n\nwords")
     assert isinstance(document, Document)
     assert document.metadata == {"date": "never"}
@@ -255,6 +260,12 @@ def test_messages_within_messages_are_read() -> None:
 )
 def test_a_message_may_be_none_or_encoded(part: str, text: str) -> None:
     assert text in texts(mail(parts("mixed", part))).values()
+
+
+def test_every_line_of_a_calendar_is_read() -> None:
+    said = "First\u2028line\nand one more\n\nthat is not folded"
+    calendar = f"BEGIN:VEVENT\nDESCRIPTION:{said}\nCLASS:PUBLIC\nat all\nEND:VEVENT"
+    assert body(f"Content-Type: text/calendar; charset=utf-8\n\n{calendar}") == said
 
 
 def test_reports_and_calendars_are_text() -> None:

@@ -41,7 +41,8 @@ _FAMILIAR = re.compile(r"\bmime\b|multi-?part|\bweb archive\b", re.I)
 _MESSAGES = ("message/rfc822", "message/global", "message/news")
 _PAGES = ("text/html", "text/x-amp-html", "text/watch-html", "application/xhtml+xml")
 _RICH = ("text/enriched", "text/richtext")
-_COMMAND = re.compile(r"(?<!<)</?[A-Za-z][\w-]{0,59}>(?!>)")
+# A parameter, such as the name of a font, is not shown.
+_COMMAND = re.compile(r"(?<!<)(?:<param>[^<]*</param>|</?[A-Za-z][\w-]{0,59}>)(?!>)", re.I)
 # A line of text that flows ends in a space, which is none of it (RFC 3676).
 _FLOWS = re.compile(r"^(?!>|-- $)(.*) \n(?=[^>\n])", re.M)
 _BYTES = "application/octet-stream"
@@ -130,7 +131,7 @@ def has_header(message: Part) -> bool:
 
 def header_text(value: str) -> str:
     """A header in one line: its encoded words, and bytes that should have been such, as text."""
-    line = "".join(value.splitlines())
+    line = value.replace("\r", "").replace("\n", "")
     return _ENCODED.sub(_encoded_words, decoded(line.encode(UTF8, "surrogateescape")))
 
 
@@ -248,7 +249,7 @@ class Tree:
             return
         self._count(UNREADABLE, text.count("\ufffd"))
         if kind in _RICH:
-            text = _COMMAND.sub("", text)
+            text = _COMMAND.sub(lambda found: "\n" if found[0].lower() == "<nl>" else "", text)
         if str(part.get_param("delsp", "")).lower() == "yes":
             text = _FLOWS.sub(r"\1", text)
         yield Turn(calendar_text(text) if kind in _CALENDARS else text.strip("\n"))
@@ -379,7 +380,7 @@ def _uudecoded(lines: bytes) -> bytes:
 
 
 _FOLDED = re.compile(r"\r?\n[ \t]")
-_PROPERTY = re.compile(r"([A-Za-z-]{1,60})((?:;(?:\"[^\"\n]*\"|[^\":\n])*)?):([^\n]*)")
+_PROPERTY = re.compile(r"^([A-Za-z-]{1,60})((?:;(?:\"[^\"\n]*\"|[^\":\n])*)?):", re.M)
 _NAME = re.compile(r";CN=(?:\"([^\"]*)\"|([^;:\"]*))", re.I)
 _ESCAPED = re.compile(r"\\(.)")
 _SAID = ("SUMMARY", "LOCATION", "DESCRIPTION", "COMMENT", "CONTACT", "CATEGORIES", "RESOURCES")
@@ -392,14 +393,12 @@ def calendar_text(calendar: str) -> str:
     Text in another form is returned as it is.
     """
     said: dict[str, None] = {}
-    for line in _FOLDED.sub("", calendar).splitlines():
-        found = _PROPERTY.fullmatch(line)
-        if found is None:
-            continue
-        name = found[1].upper()
-        if name in _SAID:
-            said[_ESCAPED.sub(_unescaped, found[3]).strip()] = None
-        elif name in _PEOPLE and (person := _NAME.search(found[2])):
+    # What a program has not folded belongs to the property before.
+    _, *found = _PROPERTY.split(_FOLDED.sub("", calendar).replace("\r\n", "\n"))
+    for name, parameters, value in zip(found[::3], found[1::3], found[2::3], strict=True):
+        if name.upper() in _SAID:
+            said[_ESCAPED.sub(_unescaped, value).strip()] = None
+        elif name.upper() in _PEOPLE and (person := _NAME.search(parameters)):
             said[(person[1] or person[2] or "").strip()] = None
     return "\n".join(filter(None, said)) if "BEGIN:V" in calendar.upper() else calendar
 
