@@ -55,7 +55,6 @@ def read(rtf: str | bytes, **options: bool) -> tuple[str, dict[str, int], list[o
         ("{\\stylesheet{\\s0 Normal;}}\n{\n\\*\\unknown gone}{\\info{\\title T}}{x}", "x"),
         (r"{\object\objemb{\result seen}}", "seen"),
         (r"{\*\shppict{\pict 0000}}{\nonshppict{\pict 00}}x", "x"),
-        (r"a}b", "a"),
         (r"caf\'zz\'e9 \ ", "caf'zzé"),
     ],
 )
@@ -100,6 +99,10 @@ def test_page_edges_are_read_if_asked_for() -> None:
 @pytest.mark.parametrize("raw", [b"\xef\xbb\xbf{\\rtf1 x}", b" \r\n{\\rtf1 x", b"{\\rtf x}}}y"])
 def test_a_file_may_be_damaged(raw: bytes) -> None:
     assert read(raw)[0] == "x"
+
+
+def test_words_behind_the_end_are_counted() -> None:
+    assert read(r"a}\par b c")[:2] == ("a", {"words behind the end left out": 3})
 
 
 def test_bytes_that_are_no_letters_are_counted() -> None:

@@ -29,6 +29,7 @@ _TOKEN = re.compile(
     r"\\(?P<word>[A-Za-z]{1,32})(?P<number>-?\d{1,10})? ?|\\'(?P<byte>[0-9A-Fa-f]{2})|"
     r"\\(?P<symbol>[^A-Za-z'])|(?P<brace>[{}])|[\r\n\0]+|(?P<text>[^\\{}\r\n\0]+)"
 )
+_WORD = re.compile(r"[^\W_]+")
 _SIGNS = {
     "tab": "\t", "line": "\n", "cell": "\t", "nestcell": "\t", "emdash": "—", "endash": "–",
     "emspace": "\u2003", "enspace": "\u2002", "qmspace": "\u2005", "bullet": "•", "lquote": "‘",
@@ -164,6 +165,7 @@ class _Walk:
         while len(self._places) > 1:
             self._end_part()
         self._end_paragraph()
+        count(self._counts, "words behind the end left out", len(_WORD.findall(rtf, at)))
 
     def _add(self, said: bytes, length: int) -> None:
         self._repeated = max(0, self._repeated - length)
