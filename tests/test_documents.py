@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import io
+import stat
 import sys
 import tarfile
+import zipfile
 from collections.abc import Callable
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -276,9 +278,15 @@ class TestArchives:
             link = tarfile.TarInfo("a.txt")
             link.type, link.linkname = tarfile.SYMTYPE, "/etc/hosts"
             archive.addfile(link)
-        (skipped,) = read("tar", out.getvalue())
-        assert isinstance(skipped, SkippedFile)
-        assert skipped.kind == "link in s"
+        packed = io.BytesIO()
+        entry = zipfile.ZipInfo("a.txt")
+        entry.external_attr = (stat.S_IFLNK | 0o777) << 16
+        with zipfile.ZipFile(packed, "w") as archive_of_files:
+            archive_of_files.writestr(entry, "/etc/hosts")
+        for name, content in (("tar", out), ("zip", packed)):
+            (skipped,) = read(name, content.getvalue())
+            assert isinstance(skipped, SkippedFile)
+            assert skipped.kind == "link in s"
 
     def test_bombs_are_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(archives, "LONGEST_UNPACKED", 1 << 20)

@@ -10,6 +10,7 @@ import gzip
 import io
 import re
 import shutil
+import stat
 import tarfile
 import tempfile
 import zipfile
@@ -54,6 +55,7 @@ DAMAGED = (
 )
 """What the libraries raise on a damaged archive."""
 
+_LINK = "no file, but a link or a device"
 _OF_MAC = "__MACOSX"
 _BOOK = "META-INF/container.xml"
 # The line before a message of a mailbox: it has a time and a year, or, in Thunderbird, nothing.
@@ -140,6 +142,9 @@ def read_zip(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
             Unpacked().add(sum(entry.file_size for entry in entries))
             for entry in entries:
                 name = f"{source}/{entry.filename}"
+                if stat.S_ISLNK(entry.external_attr >> 16):
+                    yield skipped(name, _LINK, "link", source)
+                    continue
                 if entry.flag_bits & 1:
                     yield bad_record(name, None, ENCRYPTED, "")
                     continue
@@ -185,7 +190,7 @@ def read_tar(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
                 if member is not None:
                     yield PackedFile(name, name, member)
                 elif not entry.isdir():
-                    yield skipped(name, "no file, but a link or a device", "link", source)
+                    yield skipped(name, _LINK, "link", source)
     except (InputError, *DAMAGED) as error:
         yield damaged(source, error)
 
