@@ -139,6 +139,12 @@ class TestJsonLines:
         assert "not valid JSON" in bad.reason
         assert note.reason == "this looks like JSON lines, and was read as such; name it .jsonl"
 
+    def test_lines_of_json_have_the_encoding_of_their_file(self, read_file: Read) -> None:
+        for name in ("cp1252", "utf-16"):
+            content = '{"text": "café"}\n{"text": "naïve"}'.encode(name)
+            documents, _ = read_file(f"{name}.json", content, encoding=name)
+            assert [one.text for one in documents] == ["café", "naïve"]
+
     @pytest.mark.parametrize("content", [b"{\n} x", b'{"a":\n', b"[1]\n[2]", b"one\ntwo"])
     def test_other_json_that_is_none_is_refused(self, read_file: Read, content: bytes) -> None:
         documents, (bad,) = read_file("a.json", content)
@@ -180,6 +186,7 @@ class TestJsonLines:
             (b'{"text": [{"speaker": "A"}]}', "turn 1 has no text"),
             (b'{"text": ["a", 5]}', "turn 2 has no text"),
             (b'{"text": [{"text": "a", "start_time": "soon"}]}', "start_time of turn 1 is 'soon'"),
+            (b'{"text": [{"text": "a", "end_time": "nan"}]}', "end_time of turn 1 is 'nan'"),
             (b'{"text": [{"text": "a", "speaker": {}}]}', "speaker of turn 1 is a dict"),
         ],
     )

@@ -95,13 +95,13 @@ def _unclear(record: Record, options: ReadOptions, formats: DateFormats) -> bool
 
 
 def _packed(record: Record) -> bytes:
-    """A record as a line of JSON, with surrogates, and with what is no JSON as a list."""
+    """A record as a line of JSON, with surrogates; what is no JSON is an empty object."""
     is_bytes = isinstance(record.raw, bytes)
     raw = record.raw.decode("latin-1") if isinstance(record.raw, bytes) else record.raw
     bad = isinstance(record.fields, InputError)
     fields = str(record.fields) if bad else record.fields
     line = [record.number, is_bytes, raw, bad, fields]
-    return f"{json.dumps(line, default=lambda value: [repr(value)])}\n".encode()
+    return f"{json.dumps(line, default=lambda _: {})}\n".encode()
 
 
 def _unpacked(line: bytes) -> Record:
@@ -191,7 +191,8 @@ def read_json(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
             raise InputError(f"a JSON {type(value).__name__}; give an object or a list of objects")
     except (InputError, UnicodeEncodeError) as error:
         if value is None and _is_json_lines(text):
-            yield from read_jsonl(source, BytesIO(text.encode()), options)
+            utf8 = replace(options, encoding=UTF8)
+            yield from read_jsonl(source, BytesIO(text.encode()), utf8)
             yield ReadNote(source, None, _JSON_LINES, "", {"files of JSON lines": 1})
             return
         yield bad_record(source, None, str(error), text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -136,9 +137,10 @@ def find_moment(value: Any, where: str, date_format: str | None = None) -> Momen
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return None
     try:
-        return Moment(float(value))
+        seconds = float(value)
     except ValueError:
         return None
+    return Moment(seconds) if math.isfinite(seconds) else None
 
 
 def _start(turn: Turn) -> float:
