@@ -83,6 +83,7 @@ KEYS = "a.xhtml", "b.xhtml"
     [
         (book({"a.xhtml": ONE, "b.xhtml": TWO}, order=[1, 0]), "Two\nOne", {}),
         (book({"a.xhtml": ONE}, order=[7, 0]), "One", {}),
+        (book({"a.xhtml": ONE}, order=[0, 0]), "One", {}),
         (book({"a.xhtml": ONE, "b.xhtml": TWO}, order=[]), "One\nTwo", {}),
         (book({"a b.xhtml": ONE}, item(0, "a%20b.xhtml")), "One", {}),
         (book({"a%20b.xhtml": ONE}), "One", {}),

@@ -20,7 +20,6 @@ from slice_os.ingest.readers.reader import (
     extracted,
     needs,
     shortened,
-    with_note,
 )
 from slice_os.text.documents import Scalar
 
@@ -37,8 +36,7 @@ def read_epub(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
         with zipfile.ZipFile(content) as book:
             yield from _Book(book, counts).chapters(metadata)
 
-    found = extracted(source, stream, sections, metadata=metadata)
-    return with_note(source, found, counts)
+    return extracted(source, stream, sections, counts, metadata=metadata)
 
 
 class _Book:
@@ -61,12 +59,13 @@ class _Book:
         items = {item.get("id"): item for item in contents.iterfind(".//{*}manifest/{*}item")}
         pages = list(filter(_is_page, items.values()))
         references = [one.get("idref") for one in contents.iterfind(".//{*}itemref")]
-        order = [_instead(items[one], items) for one in references if one in items] or pages
+        listed = (_instead(items[one], items) for one in references if one in items)
+        order = list(dict.fromkeys(listed)) or pages
         beside = [
             one for one in pages if one not in order and "nav" not in one.get("properties", "")
         ]
         count(self._counts, "pages outside of the reading order left out", len(beside))
-        read = [one for one in dict.fromkeys(order) if _is_page(one) or _is_drawn(one)]
+        read = [one for one in order if _is_page(one) or _is_drawn(one)]
         count(self._counts, "pictures in place of pages left out", len(order) - len(read))
         folder, locked = posixpath.dirname(package), self._locked()
         names = [self._named(posixpath.join(folder, one.get("href", ""))) for one in read]

@@ -23,7 +23,6 @@ from slice_os.ingest.readers.reader import (
     encodable,
     extracted,
     shortened,
-    with_note,
 )
 from slice_os.text.documents import Document, Scalar
 
@@ -58,8 +57,9 @@ def read_letter(
         yield Turn(headers.get("subject", ""))
         yield from marked(body) if is_mail else body
 
-    found = extracted(source, stream, sections, lambda: not attached, metadata)
-    yield from with_note(source, found, tree.counts)
+    yield from extracted(
+        source, stream, sections, tree.counts, empty=lambda: not attached, metadata=metadata
+    )
     for name, content, format_name, is_text in attached:
         otherwise = "text" if is_text else None
         yield PackedFile(f"{source}/{name}", name, io.BytesIO(content), format_name, otherwise)

@@ -23,7 +23,6 @@ from slice_os.ingest.readers.reader import (
     extracted,
     needs,
     shortened,
-    with_note,
 )
 from slice_os.text.documents import Scalar
 
@@ -91,7 +90,7 @@ def read_html(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
     def sections(content: BinaryIO) -> list[Turn]:
         return html_sections(content.read(), options.encoding, counts=counts, metadata=metadata)
 
-    return with_note(source, extracted(source, stream, sections, metadata=metadata), counts)
+    return extracted(source, stream, sections, counts, metadata=metadata)
 
 
 def html_sections(

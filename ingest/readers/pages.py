@@ -18,7 +18,6 @@ from slice_os.ingest.readers.reader import (
     Turn,
     counted,
     extracted,
-    with_note,
 )
 from slice_os.text.pdf import DOUBTFUL, UNREAD, has_image, is_dynamic_form, open_pdf, page_text
 from slice_os.text.pdf_annotations import attached_files, files_on_page
@@ -68,7 +67,6 @@ def read_pdf(source: str, stream: BinaryIO, options: ReadOptions) -> FileStream:
         others = {kind: times for kind, times in counts.items() if kind not in _TOLD}
         return "; ".join([*told, *([counted(others)] if others else [])])
 
-    found = extracted(source, stream, pages, lambda: not attached)
-    yield from with_note(source, found, counts, words)
+    yield from extracted(source, stream, pages, counts, empty=lambda: not attached, words=words)
     for name, content, *_ in named_apart(attached):
         yield PackedFile(f"{source}/{name}", name, io.BytesIO(content))

@@ -7,7 +7,7 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import IO, Any, BinaryIO, NamedTuple, TypeAlias
@@ -18,9 +18,6 @@ from slice_os.text.documents import Document, Metadata, Segment, check_language
 
 LONGEST_FILE = 1 << 28
 """Bytes of the longest file that is read as a whole, and of the longest unpacked one."""
-
-NO_TEXT = "no text in it"
-"""The reason of a file without any begins so."""
 
 NO_MEMORY = "needs more memory than a file may take"
 """The reason of a file that does."""
@@ -260,13 +257,17 @@ def extracted(
     source: str,
     stream: BinaryIO,
     sections: Callable[[BinaryIO], Iterable[Turn]],
+    counts: Mapping[str, int],
+    *,
     empty: Callable[[], bool] = lambda: True,
     metadata: Metadata | None = None,
+    words: Callable[[Mapping[str, int]], str] = counted,
 ) -> DocumentStream:
     """Yield one document of the sections of a file, or a bad record that says why there is none.
 
-    The sections are read from a seekable stream, and may fill the metadata of the document. Whether
-    a file without text is a bad record, ``empty`` tells.
+    The sections are read from a seekable stream, and may fill the metadata of the document, and
+    the counts, which a note then says in ``words``, or the reason why a file has no text. Whether
+    such a file is a bad record, ``empty`` tells.
     """
     try:
         raw = read_whole(stream)
@@ -276,8 +277,9 @@ def extracted(
             # Damaged files have lone surrogates.
             yield Document(source, encodable(text), metadata or {}, segments, source)
         elif empty():
-            why = f"{NO_TEXT}; if it is a scan, recognise its text first"
-            yield bad_record(source, None, why, "")
+            why = words(counts) if counts else "if it is a scan, recognise its text first"
+            yield bad_record(source, None, f"no text in it; {why}", "")
+            return
     except (InputError, MissingExtraError) as error:
         yield bad_record(source, None, str(error), "")
     except MemoryError:
@@ -287,26 +289,7 @@ def extracted(
     except Exception as error:  # libraries raise what they like on a damaged file
         why = _OBJECT.sub("file", " ".join(str(error).split())) or type(error).__name__
         yield bad_record(source, None, f"damaged, or of another format: {why:.200}", "")
-
-
-def with_note(
-    source: str,
-    found: DocumentStream,
-    counts: Mapping[str, int],
-    words: Callable[[Mapping[str, int]], str] = counted,
-) -> DocumentStream:
-    """The records of a file, then what was counted while they were read.
-
-    The reason why a file has no text tells that, too.
-    """
-    told = False
-    for one in found:
-        if counts and isinstance(one, BadRecord) and one.reason.startswith(NO_TEXT):
-            told = True
-            yield replace(one, reason=f"{NO_TEXT}; {words(counts)}")
-        else:
-            yield one
-    if counts and not told:
+    if counts:
         yield ReadNote(source, None, words(counts), "", dict(counts))
 
 

@@ -22,7 +22,6 @@ from slice_os.ingest.readers.reader import (
     ReadOptions,
     Turn,
     extracted,
-    with_note,
 )
 
 _TOKEN = re.compile(
@@ -74,7 +73,7 @@ def read_rtf(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStr
     def sections(content: BinaryIO) -> Iterator[Turn]:
         return rtf_sections(content.read(), options, counts)
 
-    return with_note(source, extracted(source, stream, sections), counts)
+    return extracted(source, stream, sections, counts)
 
 
 def rtf_sections(rtf: bytes, options: ReadOptions, counts: Counter[str]) -> Iterator[Turn]:

@@ -25,7 +25,6 @@ from slice_os.ingest.readers.reader import (
     Turn,
     extracted,
     needs,
-    with_note,
 )
 from slice_os.ingest.readers.records import documents_of
 from slice_os.ingest.readers.tables import NAMELESS, check_columns, needed_columns
@@ -64,10 +63,8 @@ def read_xlsx(source: str, stream: BinaryIO, options: ReadOptions) -> FileStream
             yield from (Turn(text, fields={"sheet": name}) for text in texts)
             packed.extend(package.beside(source, part))
 
-    texts = extracted(source, stream, sheets, empty=lambda: not found)
-    # Once the text has come, all rows are found.
-    rows = (one for _ in (0,) for one in documents_of(source, found, options))
-    yield from with_note(source, chain(texts, rows), counts)
+    yield from extracted(source, stream, sheets, counts, empty=lambda: not found)
+    yield from documents_of(source, found, options)
     yield from packed
 
 

@@ -14,7 +14,6 @@ from slice_os.ingest.readers.reader import (
     ReadOptions,
     Turn,
     extracted,
-    with_note,
 )
 
 # Of the page that the notes are printed on.
@@ -40,7 +39,7 @@ def read_pptx(source: str, stream: BinaryIO, options: ReadOptions) -> FileStream
             yield Turn("\n".join(_slide(package, part)), fields={"slide": number})
             packed.extend(package.beside(source, part))
 
-    yield from with_note(source, extracted(source, stream, sections), counts)
+    yield from extracted(source, stream, sections, counts)
     yield from packed
 
 

@@ -188,7 +188,7 @@ def _records(
 
     So are the cells of columns without a name, which are counted.
     """
-    text = options.text_field
+    text, noted = options.text_field, note(encoding)
     for row in rows:
         fields: dict[str, str] | InputError
         known = {} if isinstance(row.cells, InputError) else dict(zip(columns, row.cells))  # noqa: B905
@@ -196,13 +196,9 @@ def _records(
             cells = _cells(row, encoding)
             if len(cells) != len(columns):
                 raise InputError(f"{len(cells)} cells, but the header has {len(columns)}")
-            named = zip(columns, cells, strict=True)
+            named = list(zip(columns, cells, strict=True))
             told[NAMELESS] += sum(not name and not is_blank(cell) for name, cell in named)
-            fields = note(encoding) | {
-                name: cell
-                for name, cell in zip(columns, cells, strict=True)
-                if name and (cell or name == text)
-            }
+            fields = noted | {name: cell for name, cell in named if name and (cell or name == text)}
         except InputError as error:
             fields = error
         yield Record(row.line, fields, _raw(row), known)

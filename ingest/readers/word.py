@@ -24,7 +24,6 @@ from slice_os.ingest.readers.reader import (
     ReadOptions,
     Turn,
     extracted,
-    with_note,
 )
 from slice_os.ingest.readers.rtf import read_rtf
 from slice_os.ingest.readers.speakers import meeting_turns, read_text
@@ -49,7 +48,7 @@ def read_docx(source: str, stream: BinaryIO, options: ReadOptions) -> FileStream
         yield from meeting_turns(list(_turns(package, options)))
         packed.extend(package.beside(source, package.main))
 
-    yield from with_note(source, extracted(source, stream, sections), counts)
+    yield from extracted(source, stream, sections, counts)
     yield from packed
 
 
