@@ -10,14 +10,14 @@ import io
 import posixpath
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
 from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import unquote
 
 from slice_os.errors import InputError
-from slice_os.ingest.readers.reader import PackedFile, needs
+from slice_os.ingest.readers.reader import PackedFile, ReadOptions, Turn, needs
 
 _USUAL = ("word/document.xml", "ppt/presentation.xml", "xl/workbook.xml")
 _UNREAD = {
@@ -134,6 +134,15 @@ def count(counts: Counter[str], kind: str, times: int = 1) -> None:
     """Count what has a kind, if there is some."""
     if kind and times:
         counts[kind] += times
+
+
+def edges(
+    kind: str, texts: Iterable[str], options: ReadOptions, counts: Counter[str]
+) -> list[Turn]:
+    """Headers or footers, if they are read; they are counted."""
+    turns = [Turn(text, fields={"part": kind}) for text in texts]
+    count(counts, f"{kind}s" if options.page_edges else f"{kind}s left out", len(turns))
+    return turns if options.page_edges else []
 
 
 def name_of(element: Any) -> str:

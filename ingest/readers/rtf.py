@@ -14,7 +14,7 @@ from typing import BinaryIO, NamedTuple
 
 from slice_os.errors import InputError
 from slice_os.ingest.readers.decoding import codec_of, decoded
-from slice_os.ingest.readers.package import count
+from slice_os.ingest.readers.package import count, edges
 from slice_os.ingest.readers.paragraphs import TEXT_BOX
 from slice_os.ingest.readers.reader import (
     UNREADABLE,
@@ -86,12 +86,10 @@ def rtf_sections(rtf: bytes, options: ReadOptions, counts: Counter[str]) -> Iter
         raise InputError("not an RTF file")
     walk = _Walk(counts, options.encoding)
     walk.read(rtf[begin:].decode("latin-1"))
-    heads, feet = (list(dict.fromkeys(walk.edges[kind])) for kind in _EDGES)
-    for kind, own in zip(_EDGES, (heads, feet), strict=True):
-        count(counts, f"{kind}s" if options.page_edges else f"{kind}s left out", len(own))
-    yield from (Turn(one, fields={"part": "header"}) for one in heads if options.page_edges)
-    yield from walk.turns
-    yield from (Turn(one, fields={"part": "footer"}) for one in feet if options.page_edges)
+    heads, feet = (
+        edges(kind, dict.fromkeys(texts), options, counts) for kind, texts in walk.edges.items()
+    )
+    yield from (*heads, *walk.turns, *feet)
 
 
 class _Group(NamedTuple):

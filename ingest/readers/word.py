@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from slice_os.ingest.readers.letters import read_mht
 from slice_os.ingest.readers.markup import read_html
-from slice_os.ingest.readers.package import Package, attribute, count, name_of
+from slice_os.ingest.readers.package import Package, attribute, count, edges, name_of
 from slice_os.ingest.readers.paragraphs import Line, Walk
 from slice_os.ingest.readers.reader import (
     FileStream,
@@ -29,7 +29,6 @@ from slice_os.ingest.readers.rtf import read_rtf
 from slice_os.ingest.readers.speakers import meeting_turns, read_text
 from slice_os.text.documents import Document, Scalar
 
-_EDGES = ("header", "footer")
 _PLURALS = {"text box": "text boxes", "SmartArt": "SmartArt"}
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
@@ -54,10 +53,10 @@ def read_docx(source: str, stream: BinaryIO, options: ReadOptions) -> FileStream
 
 def _turns(package: Package, options: ReadOptions) -> Iterator[Turn]:
     """The sections of the text, in order; headers before it and footers behind it."""
-    heads, feet = ([*_edge(package, kind)] for kind in _EDGES)
-    for kind, own in zip(_EDGES, (heads, feet), strict=True):
-        count(package.counts, f"{kind}s" if options.page_edges else f"{kind}s left out", len(own))
-    yield from heads if options.page_edges else ()
+    heads, feet = (
+        edges(kind, _edge(package, kind), options, package.counts) for kind in ("header", "footer")
+    )
+    yield from heads
     styles = _styles(package)
     root = package.root(package.main)
     count(package.counts, "words of numbers left out", _numbered(package, root))
@@ -73,14 +72,14 @@ def _turns(package: Package, options: ReadOptions) -> Iterator[Turn]:
             count(package.counts, _PLURALS.get(line.part, f"{line.part}s"))
             fields["part"] = line.part
         yield Turn(line.text.strip() if line.part else line.text, fields=fields)
-    yield from feet if options.page_edges else ()
+    yield from feet
 
 
-def _edge(package: Package, kind: str) -> Iterator[Turn]:
+def _edge(package: Package, kind: str) -> Iterator[str]:
     for part in package.related(package.main, kind):
         lines: Iterator[Line] = Walk(package, part).lines(package.root(part))
         if text := "\n".join(one.text for one in lines if one.text.strip()):
-            yield Turn(text, fields={"part": kind})
+            yield text
 
 
 def _styles(package: Package) -> dict[str, str]:
