@@ -216,6 +216,12 @@ class TestDocuments:
         assert note.reason == "dates of 'when': dmy, settled by rows 3 and 5"
         assert note.counts == {"dates read as dmy": 2}
 
+    def test_an_object_settles_the_dates_of_its_turns(self) -> None:
+        turns = [{"text": "Hi", "start_time": date} for date in ("03/04/2026", "15/04/2026")]
+        document, note = read("json", json.dumps({"turns": turns}))
+        assert document.metadata["date"] == "2026-04-03"
+        assert note.reason == "dates of 'start_time': dmy, settled by row 1"
+
     @pytest.mark.parametrize(
         ("dates", "read_as"),
         [

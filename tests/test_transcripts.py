@@ -345,6 +345,14 @@ class TestWhole:
         assert (document.text, document.segments) == (record["text"], ())
         assert "turns left out that are not in the text beside them: 2" in note.reason  # type: ignore[union-attr]
 
+    @pytest.mark.parametrize(("text", "counts"), [(WHOLE, []), ("Hello, a call", [2])])
+    def test_turns_of_nobody_are_counted_too(self, text: str, counts: list[int]) -> None:
+        record = {"text": text, "turns": [turn for _, turn in SPOKEN]}
+        document, *notes = read("json", json.dumps(record))
+        assert isinstance(document, Document)
+        assert document.text == text
+        assert [sum(one.counts.values()) for one in notes] == counts  # type: ignore[union-attr]
+
 
 class TestWordless:
     @pytest.mark.parametrize(

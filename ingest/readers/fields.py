@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -18,7 +19,7 @@ from slice_os.ingest.readers.reader import (
     is_blank,
     join_turns,
 )
-from slice_os.ingest.readers.services import EMPTY, transcript
+from slice_os.ingest.readers.services import EMPTY, UNREAD, transcript, unread
 from slice_os.ingest.readers.turns import TURN_LISTS, from_beginning, label, turns_of
 from slice_os.text.documents import Scalar, Segment
 
@@ -149,6 +150,9 @@ def text_of(
         used, date = field, found.date
         told.update(found.told)
         text, segments = join_turns(found.turns) if found.turns else (whole or "", ())
+        if listed is not None and not found.turns and not any(found.told.values()):
+            with suppress(InputError):  # other lists may have such a name
+                told[UNREAD] += unread(turns_of(listed, {})[0], text)
     if is_blank(text):
         error = lacking(fields, field, "missing or empty")
         raise error if not fields or field in fields else InputError(f"{error}{NAME_TEXT}")

@@ -185,6 +185,7 @@ def read_json(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
             formats.look(dates_in(value, options), 1)
             told: Counter[str] = Counter()
             yield document_of(value, source, source, options, formats, told)
+            yield from formats.notes(source)
             yield from notes_of(source, told)
             return
         if not isinstance(value, list):

@@ -92,7 +92,7 @@ _MOST_MISSING = 0.2
 
 EMPTY = "empty turns"
 _LEFT_OUT = "words left out that only the whole text has"
-_UNREAD = "turns left out that are not in the text beside them"
+UNREAD = "turns left out that are not in the text beside them"
 
 
 class Transcript(NamedTuple):
@@ -132,7 +132,7 @@ def transcript(fields: Json, whole: str = "") -> Transcript:
             return one._replace(told={**one.told, _LEFT_OUT: max(lacks)[0]})
     if failed and not whole:
         raise InputError("a transcript of a form that is not known")
-    return Transcript([], None, {_UNREAD: len(found[0].turns) if found else 0})
+    return Transcript([], None, {UNREAD: len(found[0].turns) if found else 0})
 
 
 def field_of_turns(items: Sequence[Any]) -> str | None:
@@ -147,6 +147,12 @@ def field_of_turns(items: Sequence[Any]) -> str | None:
         if all(isinstance(item.get("role"), str) and "content" in item for item in items):
             return "messages"
     return None
+
+
+def unread(turns: Sequence[Turn], whole: str) -> int:
+    """How many turns have words that the text beside them lacks."""
+    known = _words(whole).keys()
+    return sum(not _words(turn.text).keys() <= known for turn in turns)
 
 
 def _readings(record: Json, path: str, paths: Sequence[str], whole: str) -> Iterator[Transcript]:
