@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tarfile
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -86,6 +87,11 @@ def read_with(name: str) -> Callable[[str], object]:
         ("vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n<v{}Ann>Hello", " "),
         ("vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n{}Hello", "<v "),
         ("vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n{}Hello", "<c."),
+        (
+            "vtt",
+            "WEBVTT\n\n00:01.000 --> 00:02.000\n{0}b\na\n\n00:02.000 --> 00:03.000\n{0}a\na",
+            "a\n",
+        ),
         ("srt", "1\n00:00:01,000 --> 00:00:02,000\n{}Hello", "&#"),
         ("srt", "{}Hello", "1\n"),
         ("csv", "text\n{}", ","),
@@ -160,6 +166,22 @@ def test_style_sheets_take_bounded_memory(sheet: str, times: int, peak: int, kep
     tracemalloc.stop()
     assert after < kept
     assert most < peak
+
+
+def test_folders_of_an_archive_take_bounded_memory() -> None:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for number in range(10_000):
+            folder = tarfile.TarInfo(str(number))
+            folder.type = tarfile.DIRTYPE
+            archive.addfile(folder)
+    out.seek(0)
+    read = reader_named("tar").load()
+    tracemalloc.start()
+    assert list(read("s", out, ReadOptions())) == []
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1 << 21
 
 
 @pytest.mark.slow

@@ -183,6 +183,8 @@ def read_tar(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
     try:
         with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Entry) as archive:
             for entry in archive:
+                # The library keeps all of them.
+                archive.members.clear()  # type: ignore[attr-defined]
                 if _is_hidden(entry.name):
                     continue
                 name = f"{source}/{entry.name}"

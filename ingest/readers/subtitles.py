@@ -213,6 +213,8 @@ def _plain(payload: str) -> str:
 
 _LEAST_SHARE = 0.5
 _MOST_APART = 0.5
+# Lines on a screen.
+_MOST_LINES = 20
 
 
 class _Line(NamedTuple):
@@ -280,7 +282,7 @@ def _lines(cue: Turn) -> list[str]:
 def _repeated(shown: Sequence[str], lines: Sequence[str]) -> int:
     """The number of last shown lines that begin the next cue; the last may have grown."""
     last = shown[-1] if shown else ""
-    for count in range(min(len(shown), len(lines)), 0, -1):
+    for count in range(min(len(shown), len(lines), _MOST_LINES), 0, -1):
         line = lines[count - 1]
         has_grown = line.startswith(last) and not line[len(last) : len(last) + 1].isalnum()
         if has_grown and shown[len(shown) - count : -1] == lines[: count - 1]:
