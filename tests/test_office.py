@@ -236,6 +236,7 @@ class TestWord:
             '<w:checkBox><w:default w:val="1"/><w:checked w:val="0"/></w:checkBox>',
             '<w:ddList><w:result w:val="1"/><w:listEntry w:val="Never"/>'
             '<w:listEntry w:val="Always"/></w:ddList>',
+            '<w:ddList><w:result w:val="damaged"/><w:listEntry w:val="Never"/></w:ddList>',
         )
         runs = (f"<w:r><w:fldChar><w:ffData>{one}</w:ffData></w:fldChar></w:r>" for one in fields)
         assert read("docx", office("docx", document(paragraph(*runs)))).text == "☒☐Always"

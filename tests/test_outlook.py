@@ -117,6 +117,8 @@ def test_headers_are_kept(read: Read) -> None:
         "from": '"Ann" <ann@example.org>',
         "date": "2025-08-18T14:13:20+00:00",
     }
+    (document,), told = read(storage("", {SUBJECT: "Hi", SENT: (1 << 63) - 1}, head=32))
+    assert (document.text, document.metadata, told) == ("Hi", {"subject": "Hi"}, [])
 
 
 def test_attached_files_and_messages_are_documents(read: Read) -> None:

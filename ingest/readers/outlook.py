@@ -37,6 +37,7 @@ _HEADERS, _SENT, _TEXT, _RTF, _HTML = 0x007D, 0x0039, 0x1000, 0x1009, 0x1013
 _DATA, _NAMES, _TITLE = 0x3701, (0x3707, 0x3704), 0x3001
 _PAGE_OF_TEXT, _PAGE = 0x3FDE, 0x3FFD
 _EPOCH = datetime(1601, 1, 1, tzinfo=timezone.utc)
+_LATEST = 26 * 10**17  # in the year 9840
 _DEEPEST = 20
 _STORAGE, _STREAM = 1, 2
 _MESSAGE, _FIXED = "__substg1.0_3701000D", "__properties_version1.0"
@@ -114,7 +115,7 @@ class _Storage:
     def headers(self) -> dict[str, str]:
         """The headers to keep; the date is in ISO 8601."""
         sent = self._numbers.get(_SENT, 0)
-        date = _EPOCH + timedelta(microseconds=sent // 10) if sent > 0 else None
+        date = _EPOCH + timedelta(microseconds=sent // 10) if 0 < sent < _LATEST else None
         name = self.text(_SENDER)
         address = next((one for one in map(self.text, _ADDRESSES) if "@" in one), "")
         sender = f'"{name}" <{address}>' if name and address else name or address

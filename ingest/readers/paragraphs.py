@@ -275,5 +275,5 @@ def _old_field(field: Any) -> Iterator[str]:
     for choice in field.iterfind("{*}ddList"):
         entries = [attribute(one, "val") or "" for one in choice.iterfind("{*}listEntry")]
         chosen = choice.find("{*}result")
-        at = int(attribute(chosen, "val") or 0) if chosen is not None else 0
-        yield from entries[at : at + 1]
+        number = attribute(chosen, "val") if chosen is not None else None
+        yield from (one for at, one in enumerate(entries) if str(at) == (number or "0"))
