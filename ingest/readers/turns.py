@@ -138,7 +138,7 @@ def find_moment(value: Any, where: str, date_format: str | None = None) -> Momen
         return None
     try:
         seconds = float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return Moment(seconds) if math.isfinite(seconds) else None
 
