@@ -225,6 +225,24 @@ def test_columns_hyphens_and_letters_that_are_drawn_apart() -> None:
     assert read(plain(apart))[0] == "cancel"
 
 
+def test_letters_that_are_drawn_one_by_one_make_words_on_a_page_with_gaps() -> None:
+    def spelt(words: str, left: int, height: int, matrix: str = UPRIGHT) -> str:
+        letters = " 7.2 0 Td ".join(f"({letter}) Tj" for letter in words)
+        return f"BT /H 12 Tf {matrix} {left} {height} Tm {letters} ET "
+
+    font = "<</Type/Font/Subtype/Type1/BaseFont/Courier/Encoding/WinAnsiEncoding>>"
+    lines = [("Fees", "3"), ("Non-payment", "12"), ("Notice of default", "14")]
+    rows = "".join(
+        spelt(words, 72, 700 - 13 * at) + spelt(number, 500, 700 - 13 * at)
+        for at, (words, number) in enumerate(lines)
+    )
+    assert read(plain(rows, font))[0] == "\n".join("\n".join(line) for line in lines)
+    noted = "BT /H 12 Tf 72 700 Td (due) Tj /H 7 Tf 5 Ts (2) Tj /H 12 Tf 0 Ts ( at once) Tj ET"
+    assert read(plain(noted, font))[0] == "due2 at once"
+    turned = "".join(spelt(line, 300 - 14 * at, 700, RIGHT) for at, line in enumerate(LINES))
+    assert read(plain(turned, font))[0].split("\n") == LINES
+
+
 def test_a_layer_of_recognised_text_is_read() -> None:
     scan = "q 600 0 0 780 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID a EI Q "
     layer = f"BT 3 Tr /F 12 Tf 72 700 Td ({SAYING}) Tj ET"

@@ -10,9 +10,10 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from ctypes import c_double
 from functools import partial
-from itertools import chain, groupby
-from math import degrees
+from itertools import chain
+from math import cos, degrees, sin
 from threading import RLock
 from typing import Any, NamedTuple, TypeAlias
 
@@ -30,6 +31,8 @@ _MARKED = re.compile("[.?x]+")
 _LOST = "\ufffd"
 _FIRST_PRINTED = 32
 _MOST_SLANTED = 5
+# In heights of the letters on either side.
+_MOST_RAISED, _MOST_OVERLAP, _LEAST_SPACE, _MOST_SPACE = 0.5, 0.3, 0.12, 1
 
 _LINE = re.compile(r"^[^\S\n]*(\S).*$", re.M)
 
@@ -93,13 +96,14 @@ def page_text(page: Any) -> PageText:
     codes = [raw.FPDFText_GetUnicode(text_page, at) for at in range(text_page.count_chars())]
     known = {code: _letter(code) for code in set(codes)}
     letters = [known[code] for code in codes]
+    for at, shown in _wrongly_ended(codes, text_page, raw):
+        letters[at] = shown
     found, left_out = annotations_of(page)
     is_unmapped = partial(raw.FPDFText_HasUnicodeMapError, text_page)
     for at, shown in _unread(codes, is_unmapped, left_out).items():
         letters[at] = shown
     text, indices = "".join(letters), [at for at, one in enumerate(letters) for _ in one]
-    turned, angle = page.get_rotation(), partial(raw.FPDFText_GetCharAngle, text_page)
-    text, indices = _from_first_line(text, indices, lambda at: turned + degrees(angle(at)))
+    text, indices = _from_first_line(text, indices, page.get_rotation(), text_page, raw)
     if found:
         text, indices = _with_annotations(text, indices, found, text_page)
     text_page.close()
@@ -161,26 +165,87 @@ def _is_sign(codes: Sequence[int], lost: Sequence[int], word: tuple[int, int]) -
     return len(lost) == 1 and (at_edge or end - start == 1)
 
 
-def _from_first_line(
-    text: str, indices: list[int], angle_of: Callable[[int], float]
-) -> tuple[str, list[int]]:
-    """A text whose lines begin with the first; PDFium has those that run downwards in reverse.
+def _wrongly_ended(codes: Sequence[int], text_page: Any, raw: Any) -> Iterator[tuple[int, str]]:
+    """What to show in place of ends of lines between letters that are side by side.
 
-    Angles are those that are seen, in degrees clockwise.
+    If more of a page is covered from top to bottom than from left to right, as in a list with page
+    numbers, PDFium takes letters that are drawn one by one for lines of their own. It also ends a
+    line behind the raised number of a note.
+    """
+    for at, code in enumerate(codes[:-1]):
+        if code == _CARRIAGE_RETURN and 0 < at < len(codes) - 2:
+            if (gap := _gap(at - 1, at + 2, text_page, raw)) is not None:
+                yield at + 1, " " if gap > _LEAST_SPACE else ""
+        elif code == _HYPHEN and _gap(at, at + 1, text_page, raw) is not None:
+            yield at, "-"
+
+
+def _gap(at: int, other: int, text_page: Any, raw: Any) -> float | None:
+    """How far a letter is from the next one on its line, in their height; None if it isn't."""
+    along, across = _way(at, other, text_page, raw)
+    length, own = _extent(at, text_page, raw)
+    height = max(own, _extent(other, text_page, raw)[1])
+    is_beside = (
+        abs(across) < _MOST_RAISED * height
+        and -_MOST_OVERLAP * height < along - length < _MOST_SPACE * height
+    )
+    return (along - length) / height if is_beside else None
+
+
+def _extent(at: int, text_page: Any, raw: Any) -> tuple[float, float]:
+    """How long and how high a character is, along its line."""
+    left, bottom, right, top = text_page.get_charbox(at, loose=True)
+    angle = raw.FPDFText_GetCharAngle(text_page, at)
+    is_level = abs(cos(angle)) > abs(sin(angle))
+    return (right - left, top - bottom) if is_level else (top - bottom, right - left)
+
+
+def _way(at: int, other: int, text_page: Any, raw: Any) -> tuple[float, float]:
+    """The way from a character to another one, along the line of the first, and down from it."""
+    places = []
+    for index in (at, other):
+        x, y = c_double(), c_double()
+        raw.FPDFText_GetCharOrigin(text_page, index, x, y)
+        places.append((x.value, y.value))
+    (x0, y0), (x1, y1) = places
+    angle = raw.FPDFText_GetCharAngle(text_page, at)
+    right, up = x1 - x0, y1 - y0
+    return right * cos(angle) - up * sin(angle), -right * sin(angle) - up * cos(angle)
+
+
+def _from_first_line(
+    text: str, indices: list[int], turned: int, text_page: Any, raw: Any
+) -> tuple[str, list[int]]:
+    """A text whose lines begin with the first; PDFium has some that run downwards in reverse.
+
+    The page is turned by degrees, clockwise.
     """
 
-    def runs_down(at: int) -> bool:
-        return abs(angle_of(indices[at]) % 360 - 90) < _MOST_SLANTED
+    def runs_down(line: re.Match[str]) -> bool:
+        angle = degrees(raw.FPDFText_GetCharAngle(text_page, indices[line.start(1)]))
+        return abs((turned + angle) % 360 - 90) < _MOST_SLANTED
 
-    lines = list(_LINE.finditer(text))
-    if not any(runs_down(line.start(1)) for line in lines):
-        return text, indices
+    def is_before(line: re.Match[str], other: re.Match[str]) -> bool:
+        first = indices[line.start(1)]
+        along, down = _way(first, indices[other.start(1)], text_page, raw)
+        return down < 0 and abs(along) < _way(first, indices[line.end() - 1], text_page, raw)[0]
+
+    groups = list[list[re.Match[str]]]()
+    for line in _LINE.finditer(text):
+        if (
+            groups
+            and runs_down(line)
+            and runs_down(last := groups[-1][-1])
+            and is_before(last, line)
+        ):
+            groups[-1].append(line)
+        else:
+            groups.append([line])
     order, done = list[int](), 0
-    for is_down, group in groupby(lines, key=lambda line: runs_down(line.start(1))):
-        places = [line.span() for line in group]
-        for place, line in zip(places, places[::-1] if is_down else places, strict=True):
-            order += [*range(done, place[0]), *range(*line)]
-            done = place[1]
+    for group in groups:
+        for place, line in zip(group, reversed(group), strict=True):
+            order += [*range(done, place.start()), *range(*line.span())]
+            done = place.end()
     order += range(done, len(text))
     return "".join(text[at] for at in order), [indices[at] for at in order]
 
