@@ -238,8 +238,25 @@ class TestWord:
             '<w:listEntry w:val="Always"/></w:ddList>',
             '<w:ddList><w:result w:val="damaged"/><w:listEntry w:val="Never"/></w:ddList>',
         )
-        runs = (f"<w:r><w:fldChar><w:ffData>{one}</w:ffData></w:fldChar></w:r>" for one in fields)
+        begin, end = (
+            '<w:r><w:fldChar w:fldCharType="begin">',
+            '<w:fldChar w:fldCharType="end"/></w:r>',
+        )
+        runs = (f"{begin}<w:ffData>{one}</w:ffData></w:fldChar>{end}" for one in fields)
         assert read("docx", office("docx", document(paragraph(*runs)))).text == "☒☐Always"
+
+    def test_fields_within_the_codes_of_others_are_not_seen(self) -> None:
+        def field(code: str, result: str) -> str:
+            begin, separate, end = (
+                f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>'
+                for kind in ("begin", "separate", "end")
+            )
+            return f"{begin}{code}{separate}{result}{end}"
+
+        title = field(run("IF ") + field("", run("M")) + run(' = "M"'), run("Mr"))
+        later = field("", run("A list")).removesuffix('<w:r><w:fldChar w:fldCharType="end"/></w:r>')
+        text = document(paragraph(run("Dear "), title, run(" Lee")), paragraph(later))
+        assert read("docx", office("docx", text)).text == "Dear Mr Lee\nA list"
 
     def test_words_of_numbers_are_counted(self) -> None:
         levels = "".join(

@@ -14,6 +14,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from slice_os.ingest.readers.package import Package, attribute, count, is_on, name_of
 
+# As Word's own format has them; no XML does.
+_FIELD = {"begin": "\x13", "separate": "\x14", "end": "\x15"}
+_CODE = re.compile("\x13[^\x13-\x15]*(?:\x14([^\x13-\x15]*))?\x15")
 _SIGNS = {"tab": "\t", "ptab": "\t", "cr": "\n", "noBreakHyphen": "-"}
 _LEFT_OUT = {"del": "deletions left out", "moveFrom": "deletions left out"}
 _HIDDEN = "hidden texts left out"
@@ -77,7 +80,7 @@ class Walk:
 
     def text(self, element: Any) -> str:
         """The words of an element, such as a cell, without what is beside them."""
-        return "".join(one for one in self._inline(element) if isinstance(one, str))
+        return _without_codes(one for one in self._inline(element) if isinstance(one, str))
 
     def _at(self, part: str) -> Walk:
         return Walk(self._package, part, self._chunk, self._repeats)
@@ -115,7 +118,7 @@ class Walk:
         found = list(self._inline(element))
         style = element.find("{*}pPr/{*}pStyle")
         yield Line(
-            "".join(one for one in found if isinstance(one, str)),
+            _without_codes(one for one in found if isinstance(one, str)),
             style="" if style is None else attribute(style, "val") or "",
             goes_on=any(element.find(path) is not None for path in _MARKED_GONE),
         )
@@ -144,6 +147,10 @@ class Walk:
                 yield "\v" if "drawingml" in child.tag else "\n"
             elif name == "sym":
                 yield _sign(attribute(child, "char") or "")
+            elif name == "fldChar":
+                # The state of an old form is seen before its code.
+                yield from self._inline(child)
+                yield _FIELD.get(attribute(child, "fldCharType") or "", "")
             elif name == "ffData":
                 yield from _old_field(child)
             elif name in _DRAWN:
@@ -251,6 +258,15 @@ def _first(branches: Iterable[Iterator[Any]]) -> Iterator[Any]:
         if any((one if isinstance(one, str) else one.text).strip() for one in found):
             yield from found
             return
+
+
+def _without_codes(words: Iterable[str]) -> str:
+    """The words of a paragraph without codes of fields, which other fields may stand in."""
+    text, found = "".join(words), 1
+    while found:
+        text, found = _CODE.subn(r"\1", text)
+    # A field may end in a later paragraph.
+    return re.sub("\x13[^\x13-\x15]*\x14|[\x13-\x15]", "", text)
 
 
 def _sign(code: str) -> str:
