@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from slice_os import Corpus, Document, SpanEncoder
 from slice_os.cli import cli
-from tests.many_formats import OTHER, SAYING, pdf, saved
+from tests.many_formats import OTHER, SAYING, pdf, pdf_of, saved
 
 PHRASE = "I want to cancel my subscription"
 # A page of two lines, by its operators.
@@ -134,6 +134,30 @@ def test_highlights_lie_on_their_words(run: Run, store: Path, encoder: SpanEncod
     ]
     expected = (text[a:b] for cut in edges for a, b in pairwise(cut))
     assert found == sorted("".join(words.split()) for words in expected)
+
+
+def test_highlights_lie_on_turned_lines(run: Run, tmp_path: Path) -> None:
+    lines = ["Either party may end this", "agreement at any time."]
+    shown = " T* ".join(f"({line}) Tj" for line in lines)
+    content = (
+        f"BT /F 12 Tf 14 TL 0 -1 1 0 300 700 Tm {shown} ET BT /F 12 Tf 72 99 Td ({OTHER}) Tj ET"
+    )
+    objects = [
+        "<</Type/Catalog/Pages 2 0 R>>",
+        "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R"
+        "/Resources<</Font<</F<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>>>",
+        f"<</Length {len(content)}>>\nstream\n{content}\nendstream",
+    ]
+    (tmp_path / "turned.pdf").write_bytes(pdf_of(objects))
+    assert run("ingest", tmp_path / "turned.pdf").exit_code == 0
+    assert run("search", lines[0], "--filter", "_id=turned.pdf", "-o", "hits.jsonl").exit_code == 0
+    both = {"start": 0, "end": len(" ".join(lines)), "text": "\n".join(lines)}
+    line = Path("hits.jsonl").read_text().splitlines()[0]
+    Path("both.jsonl").write_text(json.dumps({**json.loads(line), **both}))
+    assert run("report", "both.jsonl", "-o", "both.pdf").exit_code == 0
+    [(_, words, _)] = highlighted(Path("both.pdf"))
+    assert words.split() == " ".join(lines).split()
 
 
 def test_a_copy_of_a_word_file_has_comments_at_the_words(run: Run, files: Path) -> None:

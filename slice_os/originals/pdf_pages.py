@@ -8,6 +8,7 @@ import io
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from time import monotonic
 from typing import Any
 
@@ -117,11 +118,16 @@ def boxes_on_page(
     for span in spans:
         within = indices[max(0, span.start - start) : max(0, span.end - start)]
         printed = [index for index in within if index >= 0]
-        count = 0
-        if printed:
-            count = raw.FPDFText_CountRects(words, printed[0], printed[-1] - printed[0] + 1)
-        rectangles = (words.get_rect(number) for number in range(count))
-        lines = _lines((left, top, right, bottom) for left, bottom, right, top in rectangles)
+        boxes: list[Box] = []
+        # PDFium has turned lines in its own order.
+        cuts = [at for at in range(1, len(printed)) if printed[at] < printed[at - 1]]
+        for first, end in pairwise([0, *cuts, len(printed)] if printed else ()):
+            count = raw.FPDFText_CountRects(
+                words, printed[first], printed[end - 1] - printed[first] + 1
+            )
+            for left, bottom, right, top in map(words.get_rect, range(count)):
+                boxes.append((left, top, right, bottom))
+        lines = _lines(boxes)
         over = dict.fromkeys(-1 - index for index in within if index < 0)
         found.append([*lines, *(annotation_box(page, number) for number in over)])
     words.close()
