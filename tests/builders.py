@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,8 @@ from slice_os import Document, Hit
 from slice_os.ingest.readers import BadRecord, ReadOptions
 from slice_os.ingest.reading import read
 from slice_os.ingest.sources import Source
+
+Read = Callable[..., tuple[list[Document], list[BadRecord]]]
 
 
 def write(path: str, content: str | bytes) -> None:

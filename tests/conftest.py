@@ -1,4 +1,4 @@
-"""Shared by the tests: threads, the bundled encoder, a demo store, lanes, CPU time of tests."""
+"""Shared by the tests: threads, the bundled encoder, commands, stores, lanes, CPU time of tests."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,10 @@ from slice_os.cli import main
 from slice_os.encoder import alignment, token_model
 from slice_os.encoder.integers import saturates
 from slice_os.encoder.model_folder import content_id
+from slice_os.ingest.sources import find_sources
 from slice_os.verifier import cross_encoder
 
+from .builders import Read, read_all, write
 from .command_line import Outcome, Run
 
 DEMO = Path(__file__).parents[1] / "demo"
@@ -104,6 +107,31 @@ def command_line(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[s
             main([str(argument) for argument in arguments])
         sys.stdout.flush()
         return Outcome(int(ended.value.code or 0), *capfd.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder: Path, command_line: Run) -> Run:
+    """Runs the command line in an empty folder."""
+    return command_line
+
+
+@pytest.fixture
+def read_file(folder: Path) -> Read:
+    """Write a file and read it as a PATH argument."""
+
+    def run(path: str, content: str | bytes, **options: Any) -> Any:
+        write(path, content)
+        (source,) = find_sources([path])
+        return read_all(replace(source, name=source.ids), **options)
 
     return run
 

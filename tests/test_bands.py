@@ -17,7 +17,7 @@ from slice_os.hits.bands import PROBABLE_FROM, UNSURE_FROM, band_of
 from slice_os.integrations.evidence import evidence_of
 from slice_os.verifier.registry import VERIFIERS
 
-from .test_cli import Run, run  # noqa: F401  a fixture
+from .command_line import Run
 
 PHRASE = "I want to cancel my subscription"
 MATCHES = (("cancel", "<b>end</b>"), ("my subscription", "my plan"))
@@ -125,7 +125,7 @@ def test_tables_and_reports_show_both(hits: Hits, tmp_path: Path) -> None:
 
 
 def test_a_terminal_colours_the_bands(
-    run: Run,  # noqa: F811
+    run: Run,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:

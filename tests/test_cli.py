@@ -26,13 +26,6 @@ COMMAND = [sys.executable, "-c", "from slice_os.cli import main; main()"]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(REPOSITORY), "PYTHONUNBUFFERED": "1"}
 
 
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command_line: Run) -> Run:
-    """Runs the command line in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    return command_line
-
-
 @pytest.fixture(scope="module")
 def store(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory) -> str:
     place = str(tmp_path_factory.mktemp("cli") / "store")

@@ -25,8 +25,8 @@ from slice_os.hits.run_record import read_record
 from slice_os.labels.imported import read_answered
 from slice_os.labels.label import Label, read_labels
 
+from .command_line import Run
 from .strategies import hard_texts
-from .test_cli import Run, run  # noqa: F401  a fixture
 
 SCHEMAS = Path(__file__).parent / "schemas"
 REFI_SCHEMA = etree.XMLSchema(etree.parse(SCHEMAS / "refi-qda.xsd"))
@@ -165,14 +165,14 @@ CANCEL = "phrases = ['I want to cancel my subscription', 'please end my plan']\n
 
 
 @pytest.fixture
-def store(run: Run, encoder: SpanEncoder) -> str:  # noqa: F811
+def store(run: Run, encoder: SpanEncoder) -> str:
     Path("cancel.toml").write_text(CANCEL)
     with Corpus("store", encoder) as corpus:
         corpus.add(Document(*one) for one in CALLS.items())
     return "store"
 
 
-def mine(run: Run, name: str, *options: str) -> Path:  # noqa: F811
+def mine(run: Run, name: str, *options: str) -> Path:
     done = run("mine", "--topics", "cancel.toml", "--store", "store", "-o", name, *options)
     assert (done.status, done.err) == (0, f"{name}: 2 hits\n")
     return Path(name)
@@ -181,7 +181,7 @@ def mine(run: Run, name: str, *options: str) -> Path:  # noqa: F811
 @pytest.mark.usefixtures("store")
 class TestRunRecords:
     @pytest.mark.parametrize("ending", FORMATS)
-    def test_stand_beside_files_of_every_format(self, run: Run, ending: str) -> None:  # noqa: F811
+    def test_stand_beside_files_of_every_format(self, run: Run, ending: str) -> None:
         path = mine(run, f"hits{ending}")
         record = read_record(path)
         assert (record.hits, record.sha256) == (2, sha256(path.read_bytes()).hexdigest())
@@ -201,7 +201,7 @@ class TestRunRecords:
                 "2": ("cancel", "Please end the plan, thank you"),
             }
 
-    def test_reproduce_a_report(self, run: Run) -> None:  # noqa: F811
+    def test_reproduce_a_report(self, run: Run) -> None:
         ask = ["-p", "I want to cancel my subscription", "--store", "store"]
         for name in ("asked.html", "hits.jsonl"):
             run("mine", *ask, "--min-probability", "0.2", "-o", name)
@@ -218,7 +218,7 @@ class TestRunRecords:
         assert "hits.jsonl: changed since" in run("report", "--from", "hits.jsonl").err
         assert "hits.csv.run.json: no run record" in run("report", "--from", "hits.csv").err
 
-    def test_tell_what_was_scanned(self, run: Run) -> None:  # noqa: F811
+    def test_tell_what_was_scanned(self, run: Run) -> None:
         Path("call.txt").write_text(CALLS["2"])
         phrases = ("-p", "please end my plan", "--not", "start a plan")
         done = run("scan", "call.txt", *phrases, "-o", "hits.prodigy.jsonl")
@@ -231,7 +231,7 @@ class TestRunRecords:
             "Please end the plan, thank you"
         ]
 
-    def test_spacy_takes_the_spans(self, run: Run) -> None:  # noqa: F811
+    def test_spacy_takes_the_spans(self, run: Run) -> None:
         spacy = pytest.importorskip("spacy")
         for raw in mine(run, "hits.prodigy.jsonl").read_bytes().splitlines():
             line = json.loads(raw)
@@ -248,7 +248,7 @@ def utf16(text: str, offset: int) -> int:
 
 @pytest.mark.usefixtures("store")
 class TestImport:
-    def imported(self, run: Run, name: str) -> str:  # noqa: F811
+    def imported(self, run: Run, name: str) -> str:
         done = run("labels", "import", name, "--store", "store", "--reader", "ann")
         return f"{done.status} {done.err}"
 
@@ -256,7 +256,7 @@ class TestImport:
         return {(one.doc_id, one.text): one.right for one in read_labels("store/labels.jsonl")}
 
     @pytest.mark.parametrize("table", ["name,text\nx,hello\n", "doc_id,text,label\n1,hi,\n", ""])
-    def test_a_table_without_labels_is_told(self, run: Run, table: str) -> None:  # noqa: F811
+    def test_a_table_without_labels_is_told(self, run: Run, table: str) -> None:
         Path("none.csv").write_text(table)
         told = self.imported(run, "none.csv")
         assert "none.csv: no row has a label; give hits a column 'label'" in told
@@ -266,7 +266,7 @@ class TestImport:
     @pytest.mark.parametrize("count", [lambda _, offset: offset, utf16])
     def test_takes_the_answers_of_label_studio(
         self,
-        run: Run,  # noqa: F811
+        run: Run,
         count: Callable[[str, int], int],
     ) -> None:
         """The hit of one call is removed, that of the other kept, and a span is added."""
@@ -302,7 +302,7 @@ class TestImport:
             "2": True,
         }
 
-    def test_takes_the_answers_of_prodigy(self, run: Run) -> None:  # noqa: F811
+    def test_takes_the_answers_of_prodigy(self, run: Run) -> None:
         lines = [
             json.loads(one) for one in mine(run, "hits.prodigy.jsonl").read_bytes().splitlines()
         ]
@@ -315,7 +315,7 @@ class TestImport:
         assert list(self.labels().values()) == [False, True]
         assert {one.reader for one in read_labels("store/labels.jsonl")} == {"ann"}
 
-    def test_refuses_a_span_without_words(self, run: Run) -> None:  # noqa: F811
+    def test_refuses_a_span_without_words(self, run: Run) -> None:
         """A label that cannot be read back would make all of them unreadable."""
         lines = mine(run, "hits.prodigy.jsonl").read_text("utf-8").splitlines()
         rows = [json.loads(line) | {"answer": "accept"} for line in lines]
@@ -325,7 +325,7 @@ class TestImport:
         assert told.startswith("1 slice-os: out.jsonl:3: 2:6-7: text is ' '; give a text\n")
         assert list(self.labels().values()) == [True]
 
-    def test_takes_labelled_hits(self, run: Run) -> None:  # noqa: F811
+    def test_takes_labelled_hits(self, run: Run) -> None:
         lines = [json.loads(one) for one in mine(run, "hits.jsonl").read_bytes().splitlines()]
         Path("done.jsonl").write_text(
             "".join(json.dumps(one | {"label": True}) + "\n" for one in lines)
@@ -333,7 +333,7 @@ class TestImport:
         assert self.imported(run, "done.jsonl").startswith("0 2 labels added")
         assert len(self.labels()) == 2
 
-    def test_refuses_words_that_are_elsewhere(self, run: Run) -> None:  # noqa: F811
+    def test_refuses_words_that_are_elsewhere(self, run: Run) -> None:
         good = Label("cancel", "the plan", True, "2", 11, 19)
         bad = Label("cancel", "the plan", True, "2", 12, 20)
         unknown = Label("cancel", "the plan", True, "nine", 11, 19)
@@ -342,7 +342,7 @@ class TestImport:
         assert told.startswith("1 slice-os: some.jsonl:1: 2:12-20 has 'he plan,', not 'the plan'; ")
         assert "slice-os: some.jsonl:3: store: no document 'nine'\n1 labels added" in told
 
-    def test_refuses_tasks_of_another_text(self, run: Run) -> None:  # noqa: F811
+    def test_refuses_tasks_of_another_text(self, run: Run) -> None:
         lines = mine(run, "hits.prodigy.jsonl").read_text("utf-8").splitlines()
         answered = [line[:-1] + ',"answer":"accept"}\n' for line in lines]
         Path("out.jsonl").write_text("".join([*answered, '{"spans": [], "text": "x"}']))

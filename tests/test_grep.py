@@ -70,12 +70,6 @@ def store(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory) -> str
     return place
 
 
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command_line: Run) -> Run:
-    monkeypatch.chdir(tmp_path)
-    return command_line
-
-
 def test_documents_with_without_and_how_many(run: Run, store: str) -> None:
     mine = ("mine", *CANCEL, "--store", store)
     assert run(*mine, "-l", "--text") == (0, "call\nnote\n", "")

@@ -19,11 +19,7 @@ from slice_os.ingest.readers import BadRecord, ReadOptions
 from slice_os.query.query import Phrases, Query
 from slice_os.stores.registry import open_store
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 @pytest.fixture

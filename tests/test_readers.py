@@ -9,11 +9,9 @@ import re
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -26,30 +24,10 @@ from slice_os.ingest.reading import read, read_stream
 from slice_os.ingest.sources import Source, find_sources
 from slice_os.text.documents import Document, Segment
 
-from .builders import read_all, write
+from .builders import Read, read_all, write
 
 REPOSITORY = Path(__file__).parents[1]
-Read = Callable[..., tuple[list[Document], list[BadRecord]]]
 UNICODE = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working directory."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def read_file(folder: Path) -> Read:
-    """Write a file and read it as a PATH argument."""
-
-    def run(path: str, content: str | bytes, **options: Any) -> Any:
-        write(path, content)
-        (source,) = find_sources([path])
-        return read_all(replace(source, name=source.ids), **options)
-
-    return run
 
 
 def jsonl(*records: object) -> str:

@@ -15,7 +15,7 @@ from slice_os import Context, Corpus, Document, Hit, Hits, InputError, write_hit
 from slice_os.hits.report.digest import BINS, MOST_EXAMPLES, digest
 from slice_os.hits.report.html_page import write_report
 
-from .test_cli import Run, run  # noqa: F401  a fixture
+from .command_line import Run
 
 PHRASE = "cancel my plan"
 EVIL = "</title></style></script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&\0\u202e"
@@ -174,13 +174,13 @@ def test_no_hits_are_a_page(out: Path) -> None:
 
 
 class TestCommand:
-    def test_reads_json_lines(self, run: Run, tmp_path: Path) -> None:  # noqa: F811
+    def test_reads_json_lines(self, run: Run, tmp_path: Path) -> None:
         Hits((hit(1, 0.8), hit(2, 0.4))).to_jsonl("hits.jsonl")
         done = run("report", "hits.jsonl", "-o", "report.html", "--threshold", "0.5")
         assert (done.status, done.out, done.err) == (0, "", "report.html: 1 hit\n")
         assert "1 near miss" in Page(tmp_path / "report.html").text
 
-    def test_refuses_other_input(self, run: Run, tmp_path: Path) -> None:  # noqa: F811
+    def test_refuses_other_input(self, run: Run, tmp_path: Path) -> None:
         (tmp_path / "hits.jsonl").write_text("{}\n")
         done = run("report", "hits.jsonl", "-o", "report.html")
         assert done.status == 1
@@ -197,7 +197,7 @@ def test_a_name_that_is_no_report_is_refused(tmp_path: Path) -> None:
 
     def test_has_the_hits_of_mining_and_others_nearby(
         self,
-        run: Run,  # noqa: F811
+        run: Run,
     ) -> None:
         with Corpus("s") as corpus:
             corpus.add([Document("a", "It's 4471. I don't want a new one, I want my money back.")])

@@ -19,13 +19,6 @@ from slice_os.ingest.sources import Source, find_sources, skipped_line
 from .builders import read_all, write
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working directory."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 class TestSources:
     def test_folder_at_every_depth_sorted_without_unknown_files(self, folder: Path) -> None:
         for path in (

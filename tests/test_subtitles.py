@@ -2,42 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slice_os.ingest.readers import BadRecord, ReadOptions
-from slice_os.ingest.reading import read
-from slice_os.ingest.sources import Source, find_sources
+from slice_os.ingest.sources import Source
 from slice_os.text.documents import Document, Segment
 
-Read = Callable[..., tuple[list[Document], list[BadRecord]]]
-
-
-def read_all(source: Source) -> tuple[list[Document], list[BadRecord]]:
-    found = list(read(source, ReadOptions()))
-    return (
-        [item for item in found if isinstance(item, Document)],
-        [item for item in found if isinstance(item, BadRecord)],
-    )
-
-
-@pytest.fixture
-def read_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
-    """Write a file and read it as a PATH argument."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(path: str, content: str) -> tuple[list[Document], list[BadRecord]]:
-        Path(path).write_bytes(content.encode())
-        (source,) = find_sources([path])
-        return read_all(replace(source, name=source.ids))
-
-    return run
-
+from .builders import Read, read_all
 
 VTT = """\
 \ufeffWEBVTT - a call

@@ -14,6 +14,7 @@ from slice_os.hits.labelled import labelled_rows
 from slice_os.labels.label import Label, read_labels
 from slice_os.topics import mine_topics, read_topic, read_topics
 
+from .builders import write
 from .command_line import Outcome, Run
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "topics"
@@ -28,12 +29,10 @@ must_not_match = ["the weather is nice"]
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command_line: Run) -> Run:
-    """Runs the command line in a folder with a topic and a store."""
-    monkeypatch.chdir(tmp_path)
-    Path("topics").mkdir()
-    Path("topics/cancel.toml").write_text(CANCEL)
-    return command_line
+def run(run: Run) -> Run:
+    """Runs the command line in a folder with a topic."""
+    write("topics/cancel.toml", CANCEL)
+    return run
 
 
 @pytest.fixture

@@ -24,7 +24,6 @@ from tests.command_line import Run
 from tests.service.conftest import Server, served
 from tests.service.page.conftest import OpenPage, search_fragment
 from tests.service.page.test_curation import asked
-from tests.test_cli import run  # noqa: F401  a fixture
 
 PHRASE = "I want to cancel my subscription"
 TOPIC = {"name": "leaves", "phrases": [PHRASE, "the contract renews by itself"]}
@@ -62,7 +61,7 @@ def test_every_door_gives_the_same_hits(
     page_server: Server,
     page_store: Path,
     encoder: SpanEncoder,
-    run: Run,  # noqa: F811
+    run: Run,
     kind: str,
 ) -> None:
     pytest.importorskip("mcp")
@@ -127,7 +126,7 @@ def test_what_nobody_says_is_said_at_every_door(
     page_server: Server,
     page_store: Path,
     encoder: SpanEncoder,
-    run: Run,  # noqa: F811
+    run: Run,
 ) -> None:
     phrase = "the volcano erupted at night"
     with Corpus(page_store, encoder) as corpus:
