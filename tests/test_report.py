@@ -190,18 +190,15 @@ class TestCommand:
             assert "needs --store" in run("report", "hits.jsonl", "-o", output).err
         assert "give HITS or --from" in run("report", "-o", "report.html").err
 
-
-def test_a_name_that_is_no_report_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"\.html"):
-        write_hits([], tmp_path / "report.pdf")
-
-    def test_has_the_hits_of_mining_and_others_nearby(
-        self,
-        run: Run,
-    ) -> None:
+    def test_has_the_hits_of_mining_and_others_nearby(self, run: Run) -> None:
         with Corpus("s") as corpus:
             corpus.add([Document("a", "It's 4471. I don't want a new one, I want my money back.")])
             mined = corpus.mine("please give me a refund", threshold=0.3)
         ask = ("mine", "-p", "please give me a refund", "--store", "s", "--threshold", "0.3")
         done = run(*ask, "-o", "report.html")
         assert done.err == f"report.html: {len(mined)} {'hit' if len(mined) == 1 else 'hits'}\n"
+
+
+def test_a_name_that_is_no_report_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"\.html"):
+        write_hits([], tmp_path / "report.pdf")
