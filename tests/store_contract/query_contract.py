@@ -49,6 +49,7 @@ FILTERS: tuple[tuple[Mapping[str, Any], str], ...] = (
     ({"n": {"gte": 5}}, "ab"),
     ({"n": {"lt": 5}}, "c"),
     ({"n": {"lte": 5.0}}, "ac"),
+    ({"lang": "en", "n": 50}, ""),
     ({"ok": True}, "a"),
     ({"day": "2026-06"}, "b"),
     ({"day": {"gte": "2026-05-02"}}, "b"),
