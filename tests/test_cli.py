@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import pty
-import re
 import signal
 import subprocess
 import sys
@@ -39,7 +37,6 @@ def store(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory) -> str
                 Document(
                     "emoji", "Ich will 👩‍👩‍👧‍👦 kündigen e\u0301 我想取消订阅。", {"lang": "mix"}
                 ),
-                Document("evil", "cancel \x1b[31mmy\x1b[0m \x07plan\x9b now \u202eon\r\nthis day"),
             ]
         )
     return place
@@ -342,6 +339,9 @@ class TestSearching:
             (["search", "x", "--store", "STORE", "--fusion", "x"], 2, "'x' is not one of"),
             (["search", "x", "--store", "STORE", "--threshold", "2"], 2, "2.0 is not in the range"),
             (["search", "x", "--store", "STORE", "--threshold", "x"], 2, "'x' is not a valid"),
+            (["search", "x", "--store", "STORE", "--threshold", "nan"], 2, "nan is not in the r"),
+            (["mine", "-p", "x", "--store", "STORE", "--threshold", "nan"], 2, "nan is not in the"),
+            (["scan", "-", "-p", "x", "--threshold", "nan"], 2, "nan is not in the range -1<=x<=1"),
             (["search", "x", "--store", "STORE", "-k", "0"], 2, "0 is not in the range"),
             (["search", "x", "--store", "STORE", "--offset", "-1"], 2, "-1 is not in the range"),
             (
@@ -378,14 +378,13 @@ class TestSearching:
         assert [entry["id"] for entry in listed] == [
             "de",
             "emoji",
-            "evil",
             "long",
             *(f"same {n}" for n in range(7)),
         ]
         shown = run("store", "list", "--store", store, "--sources", "--text")
-        assert shown.out.split() == ["name", "documents", "11"]
+        assert shown.out.split() == ["name", "documents", "10"]
         assert run("store", "list", "--store", store, "--sources", "--json").out == (
-            '{"name":"","documents":11}\n'
+            '{"name":"","documents":10}\n'
         )
 
     def test_scan_reports_bad_records(self, run: Run) -> None:
@@ -413,29 +412,42 @@ def test_deleting_counts_what_was_there(run: Run, encoder: SpanEncoder, tmp_path
 
 
 class TestHelp:
-    # `eval` imports every harness to list them.
-    @pytest.mark.parametrize("command", [[], *([name] for name in PLACES if name != "eval")])
-    def test_needs_no_heavy_imports(self, command: list[str]) -> None:
+    def test_needs_no_heavy_imports(self) -> None:
+        # `eval` imports every harness to list them.
+        commands = ["", *(name for name in PLACES if name != "eval")]
         code = (
             "import sys\nfrom slice_os.cli import main\n"
-            "try: main([*sys.argv[1:], '--help'])\n"
-            "except SystemExit: pass\n"
-            "print(sorted({'numpy', 'onnxruntime', 'tokenizers', 'torch', 'sqlite3'}"
-            " & set(sys.modules)))"
+            "for command in sys.argv[1:]:\n"
+            "    try: main([*command.split(), '--help'])\n"
+            "    except SystemExit: pass\n"
+            "    heavy = {'numpy', 'onnxruntime', 'tokenizers', 'torch', 'sqlite3'}\n"
+            "    print(f'\\f{command}: {sorted(heavy & set(sys.modules))}', end='\\f')"
         )
         outcome = subprocess.run(
-            [sys.executable, "-c", code, *command],
+            [sys.executable, "-c", code, *commands],
             capture_output=True,
             text=True,
             check=True,
             # What measures coverage imports sqlite3 itself.
             env={name: value for name, value in ENVIRONMENT.items() if "COVERAGE" not in name},
         )
-        assert outcome.stdout.startswith(("Usage: slice-os", "  Find every"))
-        assert outcome.stdout.endswith("[]\n")
+        *told, end = outcome.stdout.split("\f")
+        assert (told[1::2], end) == ([f"{command}: []" for command in commands], "")
+        assert all(shown.startswith(("Usage: slice-os", "  Find every")) for shown in told[::2])
 
     def test_is_shown_if_no_command_is_given(self, run: Run) -> None:
-        assert run() == run("--help") == run("-h")
+        status, out, err = run()
+        assert (status, err) == (0, "")
+        assert out.startswith("  Find every passage")
+        assert "\nFill      ingest  " in out
+        assert run("--help") == run("-h") == (status, out, err)
+
+    @pytest.mark.parametrize("group", ["index", "store", "model", "eval"])
+    def test_a_group_alone_prints_it(self, run: Run, group: str) -> None:
+        status, out, err = run(group)
+        assert (status, err) == (0, "")
+        assert out.startswith(f"Usage: slice-os {group} [OPTIONS] ")
+        assert "\nCommands:\n" in out
 
     def test_fits_on_a_screen(self, run: Run) -> None:
         lines = run("--help").out.splitlines()
@@ -461,47 +473,6 @@ class TestHelp:
     def test_an_unknown_command_is_answered_with_the_help(self, run: Run) -> None:
         told = error_line(run("store", "xyzzy"), 2)
         assert told == "No such command 'xyzzy'. See `slice-os store --help`."
-
-
-class TestTerminal:
-    def show(self, *arguments: str) -> str:
-        """What a command writes to a terminal."""
-        ours, theirs = pty.openpty()
-        process = subprocess.Popen(
-            [*COMMAND, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=ENVIRONMENT
-        )
-        os.close(theirs)
-        shown = b""
-        while True:
-            try:
-                data = os.read(ours, 65_536)
-            except OSError:  # the other end is closed
-                break
-            if not data:
-                break
-            shown += data
-        os.close(ours)
-        assert process.wait() == 0
-        return shown.decode()
-
-    def test_hits_are_highlighted_in_context(self, store: str) -> None:
-        shown = self.show("search", "end this agreement at any time", "--store", store, "-k", "1")
-        head = (
-            r"  1  \x1b\[1m.*:\d+-\d+\x1b\[0m  cosine \d\.\d{3}  bm25 \d.*  probability [01]\.\d\d"
-        )
-        assert re.match(head, shown)
-        assert re.search(r"\x1b\[32m\x1b\[1m\x1b\[4m.*end this agreement.*\x1b\[0m", shown)
-
-    def test_control_characters_do_not_reach_the_terminal(self, store: str) -> None:
-        shown = self.show("search", "cancel my plan", "--store", store, "-k", "1")
-        plain = re.sub(r"\x1b\[(0|1|2|4|32|33)m", "", shown)
-        assert "cancel \N{REPLACEMENT CHARACTER}[31mmy" in plain
-        assert not set(plain) & set("\x1b\x07\x9b\u202e")
-
-    def test_ingest_ends_with_a_sentence(self, tmp_path: Path) -> None:
-        (tmp_path / "a.txt").write_text("End my plan.")
-        shown = self.show("ingest", str(tmp_path / "a.txt"), "--store", str(tmp_path / "s"))
-        assert "documents: 1 stored, 0 unchanged, 0 deleted; sources: 1 read" in shown
 
 
 class TestInterruption:

@@ -26,7 +26,7 @@ ENVIRONMENT = {
 } | {"PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1", "TERM": "xterm"}
 PHRASE = "end this agreement at any time"
 # U+009B is CSI, as is ESC [; U+202E turns the direction of the text.
-EVIL = "cancel my \x1b[31mplan\x9b \x7f now \u202eon this day"
+EVIL = "cancel my \x1b[31mplan\x1b[0m\x9b \x07\x7f now \u202eon\r\nthis day"
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +91,8 @@ def test_lines_wrap_at_the_width_of_the_terminal(store: str, columns: int) -> No
     assert all(
         line.startswith("     ") for line in lines if line and not re.match(" *[12]  ", line)
     )
+    place, scores = r"\x1b\[1m.*:\d+-\d+\x1b\[0m", r"cosine \d\.\d{3}\s{2,}bm25 \d.*"
+    assert re.match(rf"  1  {place}\s{{2,}}{scores}\s{{2,}}probability [01]\.\d\d", shown)
     marked = re.sub(r"\x1b\[0m\s+\x1b\[32m\x1b\[1m\x1b\[4m", " ", shown)
     assert re.search(rf"\x1b\[32m\x1b\[1m\x1b\[4m[^\x1b]*{PHRASE}[^\x1b]*\x1b\[0m", marked)
 
@@ -113,9 +115,14 @@ def test_without_colours_the_hit_is_marked(store: str, environment: dict[str, st
     assert re.search(rf">>[^<>]*{PHRASE}[^<>]*<<", shown)
 
 
-@pytest.mark.parametrize("output", ["--json", "--text"])
+@pytest.mark.parametrize("output", ["--json", "--text", "coloured"])
 def test_a_terminal_is_sent_nothing_to_obey(store: str, output: str) -> None:
-    shown = show("search", "cancel my plan", "--store", store, "-k", "1", output, NO_COLOR="1")
+    search = ("search", "cancel my plan", "--store", store, "-k", "1")
+    if output == "coloured":
+        shown = re.sub(r"\x1b\[(0|1|2|4|32|33)m", "", show(*search))
+        assert "cancel my \N{REPLACEMENT CHARACTER}[31mplan" in shown
+    else:
+        shown = show(*search, output, NO_COLOR="1")
     assert not set(shown) & set("\x1b\x07\x7f\x85\x9b\u202e")
     if output == "--json":
         hit = orjson.loads(shown)
@@ -126,6 +133,12 @@ def test_a_terminal_is_sent_nothing_to_obey(store: str, output: str) -> None:
 def test_a_pipe_gets_json_as_it_is(store: str) -> None:
     _, out, _ = run("search", "cancel my plan", "--store", store, "-k", "1")
     assert "\u202e" in out
+
+
+def test_ingest_ends_with_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("End my plan.")
+    shown = show("ingest", str(tmp_path / "a.txt"), "--store", str(tmp_path / "s"))
+    assert "documents: 1 stored, 0 unchanged, 0 deleted; sources: 1 read" in shown
 
 
 def test_info_shows_no_control_characters(encoder: SpanEncoder, tmp_path: Path) -> None:
@@ -167,28 +180,44 @@ def test_closed_standard_input_is_empty(tmp_path: Path) -> None:
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["search", b"plan\xff", "--store", b"STORE"],
-        ["search", "plan", "-p", b"\xff", "--store", b"STORE"],
-        ["search", "plan", "--store", b"STORE", "--filter", b"lang=\xff"],
-        ["search", "plan", "--store", b"STORE", "--filter", b"\xff=x"],
-        ["store", "delete", b"\xff", "--store", b"STORE"],
+# Runs the commands of its arguments, which a line break divides, and tells how each ended.
+ONE_BY_ONE = """
+import sys
+from slice_os.cli import main
+
+given = sys.argv[1:]
+while given:
+    end = given.index("\\n")
+    try:
+        main(given[:end])
+    except SystemExit as ended:
+        print(ended.code, file=sys.stderr)
+    given = given[end + 1 :]
+"""
+
+
+def test_arguments_that_are_not_utf8(store: str) -> None:
+    commands: list[list[str | bytes]] = [
+        ["search", b"plan\xff", "--store", store],
+        ["search", "plan", "-p", b"\xff", "--store", store],
+        ["search", "plan", "--store", store, "--filter", b"lang=\xff"],
+        ["search", "plan", "--store", store, "--filter", b"\xff=x"],
+        ["store", "delete", b"\xff", "--store", store],
         ["search", "plan", "--store", b"none\xff"],
-        ["search", "plan", "--store", b"STORE", "--model", b"\xff"],
+        ["search", "plan", "--store", store, "--model", b"\xff"],
         ["scan", b"none\xff", "-p", "x"],
         [b"\xff"],
         ["search", "plan", b"--\xff"],
-    ],
-)
-def test_arguments_that_are_not_utf8(store: str, arguments: list[str | bytes]) -> None:
-    given = [store if argument == b"STORE" else argument for argument in arguments]
-    status, out, err = run(*given)
-    assert status in (1, 2)
-    assert out == ""
-    assert err.startswith("slice-os: ")
-    assert err.count("\n") == 1
+    ]
+    given = [argument for command in commands for argument in (*command, "\n")]
+    done = subprocess.run(
+        [sys.executable, "-c", ONE_BY_ONE, *given], capture_output=True, check=True, env=ENVIRONMENT
+    )
+    assert done.stdout == b""
+    lines = done.stderr.decode().splitlines()
+    assert len(lines) == 2 * len(commands)
+    assert all(line.startswith("slice-os: ") for line in lines[::2])
+    assert set(lines[1::2]) <= {"1", "2"}
 
 
 def test_a_store_whose_name_is_not_utf8(encoder: SpanEncoder, tmp_path: Path) -> None:
@@ -199,24 +228,6 @@ def test_a_store_whose_name_is_not_utf8(encoder: SpanEncoder, tmp_path: Path) ->
     assert (status, err) == (0, "")
     assert json.loads(out)["location"].endswith("/st\ufffdre")
     assert run("search", "plan", "--store", place)[0] == 0
-
-
-@pytest.mark.parametrize("group", [[], ["index"], ["store"], ["model"], ["eval"]])
-def test_a_group_alone_prints_its_help(group: list[str]) -> None:
-    status, out, err = run(*group)
-    assert (status, err) == (0, "")
-    usage = f"Usage: {' '.join(['slice-os', *group])} [OPTIONS] "
-    assert out.startswith(usage if group else "  Find every passage")
-    assert ("\nCommands:\n" if group else "\nFill      ingest  ") in out
-
-
-@pytest.mark.parametrize("command", ["search", "mine", "scan"])
-def test_a_threshold_is_a_number(store: str, command: str) -> None:
-    asked = ["plan"] if command == "search" else ["-p", "plan"]
-    asked += ["-"] if command == "scan" else ["--store", store]
-    status, _, err = run(command, *asked, "--threshold", "nan")
-    assert status == 2
-    assert err.endswith("nan is not in the range -1<=x<=1.\n")
 
 
 @pytest.mark.slow
