@@ -26,6 +26,7 @@ from slice_os.tables.spreadsheets import read_csv, write_csv, write_xlsx
 from slice_os.tables.table import collected
 from slice_os.text.documents import Extent
 
+from .command_line import Outcome, Run
 from .test_cli import COMMAND, ENVIRONMENT
 
 openpyxl = pytest.importorskip("openpyxl")
@@ -358,43 +359,27 @@ class TestFiles:
 
 
 class TestCommands:
-    @pytest.fixture
-    def store(self, encoder: SpanEncoder, tmp_path: Path) -> str:
-        place = str(tmp_path / "store")
-        with Corpus(place, encoder) as corpus:
+    def test_write_files(self, run: Run, encoder: SpanEncoder) -> None:
+        with Corpus("store", encoder) as corpus:
             corpus.add([Document("a", "=I want to cancel my plan today. Thanks.", {"csat": 3})])
-        return place
+        done = run("search", "end my plan", "--store", "store", "-o", "hits.csv")
+        assert done == Outcome(0, "", "hits.csv: 1 hit\n")
+        done = run("mine", "-p", "end my plan", "--store", "store", "-o", "hits.xlsx")
+        assert done.status == 0
+        assert sheet_rows(Path("hits.xlsx"))[0]["metadata.csat"] == 3
+        Path("call.txt").write_text("I want to cancel my plan today.")
+        done = run("scan", "call.txt", "-p", "end my plan", "-o", "hits.parquet")
+        assert done.status == 0
+        assert parquet.read_table("hits.parquet").num_rows == 1
 
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*COMMAND, *arguments], capture_output=True, text=True, env=ENVIRONMENT, check=False
-        )
-
-    @pytest.mark.slow
-    def test_write_files(self, store: str, tmp_path: Path) -> None:
-        out = tmp_path / "hits.csv"
-        done = self.run("search", "end my plan", "--store", store, "-o", str(out))
-        assert (done.returncode, done.stdout) == (0, "")
-        assert done.stderr == f"{out}: 1 hit\n"
-        out = tmp_path / "hits.xlsx"
-        done = self.run("mine", "-p", "end my plan", "--store", store, "-o", str(out))
-        assert done.returncode == 0
-        assert sheet_rows(out)[0]["metadata.csat"] == 3
-        out = tmp_path / "hits.parquet"
-        text = tmp_path / "call.txt"
-        text.write_text("I want to cancel my plan today.")
-        done = self.run("scan", str(text), "-p", "end my plan", "-o", str(out))
-        assert done.returncode == 0
-        assert parquet.read_table(out).num_rows == 1
-
-    def test_refuse_before_they_search(self, tmp_path: Path) -> None:
-        missing = str(tmp_path / "no store")
-        done = self.run("mine", "-p", "x", "--store", missing, "-o", "hits.doc")
-        assert done.returncode == 1
-        assert re.fullmatch(r"slice-os: hits\.doc: hits are written to .*\n", done.stderr)
-        done = self.run("mine", "-p", "x", "--store", missing, "-o", "hits.csv", "--json")
-        assert done.returncode == 2
-        assert "not both" in done.stderr
+    def test_refuse_before_they_search(self, run: Run) -> None:
+        mine = ("mine", "-p", "x", "--store", "no store")
+        done = run(*mine, "-o", "hits.doc")
+        assert done.status == 1
+        assert re.fullmatch(r"slice-os: hits\.doc: hits are written to .*\n", done.err)
+        done = run(*mine, "-o", "hits.csv", "--json")
+        assert done.status == 2
+        assert "not both" in done.err
 
     def test_leave_nothing_after_ctrl_c(self, tmp_path: Path) -> None:
         arguments = ["scan", "-", "--format", "jsonl", "-p", "end my plan", "-o", "hits.jsonl"]

@@ -385,25 +385,22 @@ class TestNewFormat:
             "from slice_os.ingest.formats import READERS, Reader\n"
             f"READERS['chat'] = {CHAT!r}\n"
             "from slice_os.cli import main\n"
-            "main()"
+            "scan = 'scan', '-p', 'may I ask you why', '--threshold', '0.7', '--json'\n"
+            "chat = 'call', '--format', 'chat'\n"
+            "for command in (['ingest', '--help'], [*scan, 'calls'], [*scan, *chat]):\n"
+            "    try: main(command)\n"
+            "    except SystemExit as ended: assert not ended.code, command\n"
         )
-
-        def run(*arguments: str) -> str:
-            paths = os.pathsep.join([str(REPOSITORY), str(folder)])
-            done = subprocess.run(
-                [sys.executable, "-c", program, *arguments],
-                env=os.environ | {"PYTHONPATH": paths},
-                capture_output=True,
-                text=True,
-            )
-            assert done.returncode == 0, done.stderr
-            return done.stdout
-
-        shown = run("ingest", "--help")
-        assert re.search(r"chat +\.chat +a turn per line", shown)
-        scan = ("scan", "-p", "may I ask you why", "--threshold", "0.7")
-        for arguments in (["calls"], ["call", "--format", "chat"]):
-            hit = json.loads(run(*scan, *arguments))
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"PYTHONPATH": os.pathsep.join([str(REPOSITORY), str(folder)])},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        *shown, by_extension, by_name = done.stdout.splitlines()
+        assert any(re.search(r"chat +\.chat +a turn per line", line) for line in shown)
+        for hit in map(json.loads, (by_extension, by_name)):
             assert self.TEXT[hit["start"] : hit["end"]] == hit["text"]
             assert hit["metadata"]["speaker"] == "Bo"
 
