@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,14 +15,15 @@ import pytest
 
 from slice_os import Corpus, Document, InputError, SpanEncoder
 from slice_os.errors import PluginError
+from slice_os.ingest import formats
 from slice_os.stores.cluster.store import OpenSearchBackend
 from slice_os.stores.protocol import NewStore
 from slice_os.stores.registry import create_store, find_backend, open_store, store_exists
 from tests.store_contract import StoreConformance
 
-REPOSITORY = Path(__file__).parents[1]
+from .command_line import Run
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
+REPOSITORY = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="session")
@@ -36,32 +37,24 @@ def toy_packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def python(toy_packages: Path, tmp_path: Path) -> Run:
-    """Runs Python in an empty folder, where the toy package is installed."""
-    paths = os.pathsep.join([str(REPOSITORY), str(toy_packages)])
+def slice_os(toy_packages: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs the command line in an empty folder, where the toy package is installed."""
+    monkeypatch.syspath_prepend(str(toy_packages))
+    # This process may have looked for readers before.
+    monkeypatch.setattr(formats, "_installed", cache(formats._installed.__wrapped__))
+    return run
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, *arguments],
+
+class TestCommands:
+    def test_the_help_lists_them_and_imports_none(self, toy_packages: Path, tmp_path: Path) -> None:
+        shown = subprocess.run(
+            [sys.executable, "-c", "from slice_os.cli import main; main()", "--help"],
             cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": paths},
+            env=os.environ | {"PYTHONPATH": f"{REPOSITORY}{os.pathsep}{toy_packages}"},
             capture_output=True,
             text=True,
             check=False,
         )
-
-    return run
-
-
-@pytest.fixture
-def slice_os(python: Run) -> Run:
-    """Runs the command line, where the toy package is installed."""
-    return lambda *arguments: python("-c", "from slice_os.cli import main; main()", *arguments)
-
-
-class TestCommands:
-    def test_the_help_lists_them_and_imports_none(self, slice_os: Run) -> None:
-        shown = slice_os("--help")
         assert (shown.returncode, shown.stderr) == (0, "")
         ours, plugins = shown.stdout.split("\nPlugins ")
         assert "wave" not in ours
@@ -75,25 +68,25 @@ class TestCommands:
 
     def test_one_runs(self, slice_os: Run, tmp_path: Path) -> None:
         (tmp_path / "ann.txt").write_text("End my plan.")
-        assert slice_os("ingest", "ann.txt", "--store", "s", "--source", "x").returncode == 0
+        assert slice_os("ingest", "ann.txt", "--store", "s", "--source", "x").status == 0
         waved = slice_os("wave", "--store", "s")
-        assert (waved.returncode, waved.stdout, waved.stderr) == (0, "Hello, ann.txt!\n", "")
-        assert "Greet every document in a store." in slice_os("wave", "--help").stdout
+        assert (waved.status, waved.out, waved.err) == (0, "Hello, ann.txt!\n", "")
+        assert "Greet every document in a store." in slice_os("wave", "--help").out
 
     def test_a_broken_one_is_told_in_a_line(self, slice_os: Run) -> None:
         done = slice_os("broken", "--help")
-        assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr == (
+        assert (done.status, done.out) == (1, "")
+        assert done.err == (
             "slice-os: slice_os.commands: 'broken' of toy-plugin 1.0 does not load: "
             "ModuleNotFoundError: No module named 'toy_plugin.missing'; "
             "update or uninstall the package\n"
         )
 
     def test_ours_wins(self, slice_os: Run) -> None:
-        assert "PHRASE" in slice_os("search", "--help").stdout
+        assert "PHRASE" in slice_os("search", "--help").out
 
     def test_a_mistyped_one_is_found(self, slice_os: Run) -> None:
-        assert "Did you mean `slice-os wave`?" in slice_os("wav").stderr
+        assert "Did you mean `slice-os wave`?" in slice_os("wav").err
 
 
 class TestStores(StoreConformance):
@@ -151,23 +144,23 @@ class TestVerifiers:
         (tmp_path / "ann.txt").write_text(self.TEXT)
         asked = ("scan", "ann.txt", "-p", "we end the contract", "--threshold", "0.6", "--json")
         done = slice_os(*asked, "--verifier", "careful:0.8")
-        assert done.returncode == 0, done.stderr
-        hits = [json.loads(line) for line in done.stdout.splitlines()]
+        assert done.status == 0, done.err
+        hits = done.rows()
         assert [(hit["probability"], hit["reasons"]) for hit in hits] == [
             (0.8, []),
             (0.1, ["asks"]),
         ]
-        ours = slice_os(*asked, "--verifier", "slice-verify").stdout
-        assert ours == slice_os(*asked).stdout
+        ours = slice_os(*asked, "--verifier", "slice-verify").out
+        assert ours == slice_os(*asked).out
 
     def test_a_topic_names_one(self, slice_os: Run, tmp_path: Path) -> None:
         (tmp_path / "ann.txt").write_text(self.TEXT)
         (tmp_path / "end.toml").write_text(
             'phrases = ["we end the contract"]\nmin_probability = 0.5\nverifier = "careful"\n'
         )
-        assert slice_os("ingest", "ann.txt", "--store", "s").returncode == 0
+        assert slice_os("ingest", "ann.txt", "--store", "s").status == 0
         mined = slice_os("mine", "--topics", "end.toml", "--store", "s", "--json")
-        assert [json.loads(line)["probability"] for line in mined.stdout.splitlines()] == [0.9]
+        assert [hit["probability"] for hit in mined.rows()] == [0.9]
 
     def test_topics_are_tested_and_improved_with_one(self, slice_os: Run, tmp_path: Path) -> None:
         (tmp_path / "ann.txt").write_text(self.TEXT)
@@ -177,23 +170,23 @@ class TestVerifiers:
         )
         low = ("--verifier", "careful:0.45")
         strict = slice_os("topics", "test", "end.toml", *low, "--json")
-        assert (strict.returncode, json.loads(strict.stdout)["matched"]) == (1, False)
-        assert slice_os("ingest", "ann.txt", "--store", "s").returncode == 0
-        suggested = slice_os("topics", "suggest", "end.toml", "--store", "s", *low).stdout
+        assert (strict.status, strict.json()["matched"]) == (1, False)
+        assert slice_os("ingest", "ann.txt", "--store", "s").status == 0
+        suggested = slice_os("topics", "suggest", "end.toml", "--store", "s", *low).out
         assert json.loads(suggested)["spans"] == 1
 
     def test_a_broken_one_is_told_in_a_line(self, slice_os: Run, tmp_path: Path) -> None:
         (tmp_path / "ann.txt").write_text(self.TEXT)
         done = slice_os("scan", "ann.txt", "-p", "we end it", "--verifier", "broken")
-        assert (done.returncode, done.stdout) == (1, "")
-        assert "slice_os.verifiers: 'broken' of toy-plugin 1.0 does not load" in done.stderr
+        assert (done.status, done.out) == (1, "")
+        assert "slice_os.verifiers: 'broken' of toy-plugin 1.0 does not load" in done.err
 
 
 class TestReaders:
     def found(self, slice_os: Run, *arguments: str, status: int = 0) -> tuple[list[str], str]:
         done = slice_os("scan", *arguments, "-p", "we end the contract", "--threshold", "0.6")
-        assert done.returncode == status, done.stderr
-        return [json.loads(line)["doc_id"] for line in done.stdout.splitlines()], done.stderr
+        assert done.status == status, done.err
+        return [hit["doc_id"] for hit in done.rows()], done.err
 
     def test_one_reads_its_extension_and_by_name(self, slice_os: Run, tmp_path: Path) -> None:
         for name in ("board.min", "board.log"):
@@ -216,9 +209,9 @@ class TestReaders:
             "update or uninstall the package\n"
         )
         refused = slice_os("scan", "ann.txt", "-p", "x", "--format", "broken")
-        assert refused.returncode == 2
-        assert "'broken' is not one of 'text'" in refused.stderr
-        assert "'minutes'" in refused.stderr
+        assert refused.status == 2
+        assert "'broken' is not one of 'text'" in refused.err
+        assert "'minutes'" in refused.err
 
     def test_ours_wins(self, slice_os: Run, tmp_path: Path) -> None:
         (tmp_path / "a.csv").write_text("id,text\nann,We end the contract.\n")
