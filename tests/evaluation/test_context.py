@@ -59,11 +59,6 @@ PASSAGES = [
 
 
 @pytest.fixture(scope="module")
-def shipped() -> TextEncoder:
-    return open_encoder(threads=1)
-
-
-@pytest.fixture(scope="module")
 def rows() -> tuple[ContextRow, ...]:
     return tuple(place_in_text(PAIRS, PASSAGES, seed=1))
 

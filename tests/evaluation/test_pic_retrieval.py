@@ -24,7 +24,6 @@ from slice_os.evaluation.pic.ranking import (
     widen,
 )
 from slice_os.evaluation.pic.retrieval import RANKING_MEASURES, normalise, score_answer, token_f1
-from slice_os.evaluation.registry import open_encoder
 
 from ..strategies import hard_texts
 from .commands import run_harness
@@ -35,11 +34,6 @@ TEXT = (
     "The committee met twice last year. A grave error in the budget was found by chance. "
     "Nobody could explain the grave error afterwards. The mayor's office paid the full sum."
 )
-
-
-@pytest.fixture(scope="module")
-def encoder() -> TextEncoder:
-    return open_encoder()
 
 
 def make_question(query: str, answer: str, text: str = TEXT) -> PhraseQuestion:
@@ -101,8 +95,8 @@ def test_candidates_of_any_text_lie_in_their_sentences_and_cut_no_word(text: str
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_a_phrase_is_ranked_by_its_wording(encoder: TextEncoder, setting: str) -> None:
-    ranked = rank_phrases(encoder, make_question("serious mistake", "grave error"), setting)
+def test_a_phrase_is_ranked_by_its_wording(shipped: TextEncoder, setting: str) -> None:
+    ranked = rank_phrases(shipped, make_question("serious mistake", "grave error"), setting)
     wordings = [TEXT[one.start : one.end] for one in ranked.candidates]
     assert wordings[ranked.rank - 1] == "grave error"
     assert "grave error" not in wordings[: ranked.rank - 1]
@@ -111,9 +105,9 @@ def test_a_phrase_is_ranked_by_its_wording(encoder: TextEncoder, setting: str) -
     assert wordings.count("grave error") == (1 if setting == "phrase" else 2)
 
 
-def test_in_its_sentence_the_query_takes_the_candidates_place(encoder: TextEncoder) -> None:
+def test_in_its_sentence_the_query_takes_the_candidates_place(shipped: TextEncoder) -> None:
     question = make_question("full sum", "full sum")
-    ranked = rank_phrases(encoder, question, "phrase-in-context")
+    ranked = rank_phrases(shipped, question, "phrase-in-context")
     assert ranked.rank == 1
     assert ranked.scores[0] == pytest.approx(1, abs=1e-5)
 

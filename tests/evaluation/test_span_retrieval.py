@@ -19,7 +19,6 @@ from slice_os.evaluation import evaluate as evaluation_of
 from slice_os.evaluation import load_harness
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import quiet
-from slice_os.evaluation.registry import open_encoder
 from slice_os.evaluation.span_retrieval.measures import (
     SpanCounts,
     answering,
@@ -66,11 +65,6 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> Path:
             record = {"id": f"call {number}", "text": text, "queries": asked, "split": "test"}
             stream.write(json.dumps(record) + "\n")
     return path
-
-
-@pytest.fixture(scope="module")
-def shipped() -> TextEncoder:
-    return open_encoder(threads=2)
 
 
 @pytest.fixture(scope="module")
