@@ -214,6 +214,13 @@ class TestFiles:
         path.write_text("a,b,1\nc,d,x\n")
         with pytest.raises(InputError, match="line 2: 'score' is 'x'"):
             read_sts_b(path)
+        path.write_text("a,b,1\nc,d\n")
+        with pytest.raises(InputError, match="line 2: 2 columns of 3"):
+            read_sts_b(path)
         path.write_text("s1,s2,gold\n")
         with pytest.raises(InputError, match="has no rows"):
             read_sts_b(path)
+        with pytest.raises(
+            InputError, match=r"not found; expected comma-separated rows.*get it at"
+        ):
+            read_sts_b(tmp_path / "none.csv")

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os.cli import cli
-from slice_os.datasets.graded_pairs import GradedPair, read_sts_b
+from slice_os.datasets.graded_pairs import GradedPair
 from slice_os.encoder.model_folder import DEFAULT_MODEL
 from slice_os.errors import InputError, SliceError
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
@@ -283,17 +283,6 @@ def test_sentences_are_placed_word_for_word_and_found_again(
 def test_text_without_a_short_sentence_is_refused() -> None:
     with pytest.raises(InputError, match="at most 60 words"):
         list(place_in_text(PAIRS, ["word " * 200]))
-
-
-def test_pairs_are_read_with_or_without_titles(tmp_path: Path) -> None:
-    path = tmp_path / "pairs.csv"
-    path.write_text('first,second,score\n"One, two.",Three.,2.5\n', encoding="utf-8")
-    assert read_sts_b(path) == (GradedPair("One, two.", "Three.", 2.5),)
-    path.write_text("a,b,1\nc,d\n")
-    with pytest.raises(InputError, match="line 2: 2 columns of 3"):
-        read_sts_b(path)
-    with pytest.raises(InputError, match=r"not found; expected comma-separated rows.*get it at"):
-        read_sts_b(tmp_path / "none.csv")
 
 
 class _Chat(BaseHTTPRequestHandler):
