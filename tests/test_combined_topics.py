@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slice_os import Corpus, Document, InputError, SpanEncoder
-from slice_os.cli import main
 from slice_os.combinations import match_topics
 from slice_os.combinations.checks import lint, run_examples
 from slice_os.combinations.matching import components, find_matches, sound
@@ -33,6 +32,8 @@ from slice_os.topics.run import mine_topics
 from slice_os.topics.table import topic_text
 from slice_os.verifier.bundled import BundledVerifier
 from slice_os.verifier.claims import Claim, Verdicts
+
+from .command_line import Run
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "topics"
 CANCEL = Topic("cancel", ("I want to cancel my subscription", "please end my plan"), threshold=0.7)
@@ -287,18 +288,15 @@ def test_ten_examples_are_shipped() -> None:
     assert all(topic.must_not_match for topic in combined)
 
 
-def test_on_the_command_line(
-    calls: Corpus, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_on_the_command_line(calls: Corpus, tmp_path: Path, command_line: Run) -> None:
     for topic in (CANCEL, OFFER, LOST):
         (tmp_path / f"{topic.name}.toml").write_text(topic_text(topic))
-    store = str(calls.store.folder)
+    match = ("match", tmp_path, "--store", calls.store.folder)
 
     def run(*options: str) -> str:
-        with pytest.raises(SystemExit) as ended:
-            main(["match", str(tmp_path), "--store", store, *options])
-        assert not ended.value.code
-        return capfd.readouterr().out
+        done = command_line(*match, *options)
+        assert done.status == 0
+        return done.out
 
     (row,) = map(orjson.loads, run().splitlines())
     assert (row["topic"], row["doc_ids"]) == ("lost", ["lost"])
@@ -314,12 +312,9 @@ def test_on_the_command_line(
     (tmp_path / "gone.toml").write_text('all = ["greeting"]')
     (tmp_path / "broken.toml").write_text("all = [")
     (tmp_path / "bots.toml").write_text('all = [{ topic = "cancel", speaker = "robot" }]')
-    with pytest.raises(SystemExit) as ended:
-        main(["match", str(tmp_path), "--store", store])
-    assert ended.value.code == 1
-    shown = capfd.readouterr()
-    assert orjson.loads(shown.out) == row
-    broken, gone, bots = shown.err.splitlines()
+    done = command_line(*match)
+    assert (done.status, done.json()) == (1, row)
+    broken, gone, bots = done.err.splitlines()
     assert bots.startswith("slice-os: topic 'bots': speaker 'robot' says nothing in this store")
     assert "broken.toml: not valid TOML" in broken
     assert "'greeting' is not among these topics" in gone

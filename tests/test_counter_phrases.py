@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from slice_os import Corpus, Document, Hit, InputError, SpanEncoder, scan
 
 from .builders import places, said_again
+from .command_line import Run
 
 CANCEL, RETURN, KEEP = "cancel my order", "send the item back", "keep my order"
 SENTENCES = [
@@ -116,21 +116,15 @@ def test_a_counter_phrase_needs_a_word(corpus: Corpus) -> None:
         corpus.search(CANCEL, counter_phrases=["..."])
 
 
-def test_the_command_line_has_them(
-    tmp_path: Path, corpus: Corpus, capfd: pytest.CaptureFixture[str]
-) -> None:
-    from slice_os.cli import main
-
-    store = corpus.info().location
+def test_the_command_line_has_them(corpus: Corpus, command_line: Run) -> None:
+    store = ("--store", corpus.info().location)
 
     def found(*arguments: str) -> int:
-        with pytest.raises(SystemExit) as ended:
-            main([*arguments, "--store", store, "--threshold", "0.5", "--no-verify", "--json"])
-        assert not ended.value.code
-        return capfd.readouterr().out.count("\n")
+        done = command_line(*arguments, *store, "--threshold", "0.5", "--no-verify", "--json")
+        assert done.status == 0
+        return len(done.rows())
 
     for command in (["search", CANCEL, "-k", "40"], ["mine", "-p", CANCEL]):
         assert 0 < found(*command, "--not", KEEP, "--not", "my order") < found(*command)
-    with pytest.raises(SystemExit) as ended:
-        main(["mine", "--topics", "examples/topics", "--not", KEEP, "--store", store])
-    assert ended.value.code == 2
+    told = command_line("mine", "--topics", "examples/topics", "--not", KEEP, *store)
+    assert told.status == 2

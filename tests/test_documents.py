@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 
 from slice_os import Corpus, SpanEncoder
-from slice_os.cli import main
 from slice_os.ingest import apart
 from slice_os.ingest.formats import format_of, reader_named
 from slice_os.ingest.readers import BadRecord, ReadNote, ReadOptions, SkippedFile, archives
 from slice_os.ingest.reading import read_stream
 from slice_os.text.documents import Document
 
+from .command_line import Run
 from .many_formats import (
     OTHER,
     SAYING,
@@ -237,15 +237,12 @@ def test_a_word_file_is_read_as_its_last_author_sees_it() -> None:
     assert whole.text == f"On top\n{document.text}\nAt the foot"
 
 
-def test_pages_that_are_images_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pages_that_are_images_are_told(run: Run) -> None:
     need_libraries()
-    (tmp_path / "half.pdf").write_bytes(pdf(SAYING, *[""] * 5))
-    (tmp_path / "whole.pdf").write_bytes(pdf(SAYING))
-    store = tmp_path / "store"
-    with pytest.raises(SystemExit) as ended:
-        main(["ingest", *map(str, tmp_path.glob("*.pdf")), "--store", str(store)])
-    assert not ended.value.code
-    told = capsys.readouterr().err
+    Path("half.pdf").write_bytes(pdf(SAYING, *[""] * 5))
+    Path("whole.pdf").write_bytes(pdf(SAYING))
+    status, _, told = run("ingest", "half.pdf", "whole.pdf", "--store", "store")
+    assert status == 0
     assert "half.pdf: 5 of 6 pages are images; recognise their text first\n" in told
     assert "in these files: pages that are images: 5\n" in told
     assert "whole.pdf" not in told
