@@ -22,7 +22,7 @@ from slice_os.search.run import mine, search
 from slice_os.stores.local import compaction
 from slice_os.stores.local import store as local
 
-from .test_local_store import CARD, child, documents, fill, line, part_of, query
+from .test_local_store import CARD, child, documents, fill, full, line, part_of, query
 
 SECRET = "Xylophonist Quetzalcoatl"
 
@@ -188,9 +188,6 @@ class TestCompaction:
         fill(store, documents(20))
         expected = answers(store)
 
-        def full(*_: object) -> None:
-            raise OSError(28, "No space left on device")
-
         monkeypatch.setattr("slice_os.stores.local.arrays.ArrayFile.sync", full)
         with pytest.raises(StoreError, match="the disk is full; make room"):
             store.compact()
@@ -202,9 +199,6 @@ class TestCompaction:
         self, store: LocalStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         fill(store, documents(10))
-
-        def full(*_: object) -> None:
-            raise OSError(28, "No space left on device")
 
         monkeypatch.setattr(compaction, "_copy", full)
         fill(store, documents(10))

@@ -54,6 +54,10 @@ def store(tmp_path: Path) -> Store:
     return open_store(tmp_path / "store", CARD)
 
 
+def full(*_: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
 def documents(count: int, **metadata: str) -> list[Document]:
     return [
         Document(f"doc {n}", f"number {n} is here. " * (1 + n % 4), metadata) for n in range(count)
@@ -297,9 +301,6 @@ class TestOpening:
 
     def test_a_full_disk_is_one_line(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         fill(store, documents(2))
-
-        def full(*_: object) -> None:
-            raise OSError(28, "No space left on device")
 
         no_space = pytest.raises(StoreError, match="the disk is full; make room")
         with no_space, store.writer() as writer:
