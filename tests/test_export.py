@@ -165,6 +165,8 @@ def test_other_architectures(kind: str, tiny: Callable[..., Path], tmp_path: Pat
     assert (card.name, card.license, card.dimension) == (folder.name, "unknown", 32)
     _, vectors = SpanEncoder(tmp_path / "out").encode_text(PHRASE)
     np.testing.assert_allclose(vectors, _torch_vectors(folder, PHRASE), atol=1e-5, rtol=0)
+    tokenizer = json.loads((tmp_path / "out" / "tokenizer.json").read_bytes())
+    assert (tokenizer["padding"], tokenizer["truncation"]) == (None, None)
 
 
 @pytest.mark.parametrize("precision", ["fp16", "int8"])
@@ -178,15 +180,6 @@ def test_smaller_precisions_have_float32_outputs(
     (output,) = graph.output
     assert output.type.tensor_type.elem_type == onnx.TensorProto.FLOAT
     assert {put.name for put in graph.input} == {"input_ids", "attention_mask"}
-
-
-def test_the_tokenizer_neither_pads_nor_truncates(
-    tiny: Callable[..., Path], tmp_path: Path
-) -> None:
-    export_model(tiny("bert"), tmp_path / "out")
-    tokenizer = json.loads((tmp_path / "out" / "tokenizer.json").read_bytes())
-    assert tokenizer["padding"] is None
-    assert tokenizer["truncation"] is None
 
 
 def test_nothing_is_written_if_parity_fails(tiny: Callable[..., Path], tmp_path: Path) -> None:
