@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -69,11 +70,9 @@ def sentence(rng: Random, count: int) -> str:
     return " ".join(rng.choice(WORDS) for _ in range(count))
 
 
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    """A folder of small data files."""
+def write_data(folder: Path) -> Path:
+    """Make a folder of small data files."""
     rng = Random(0)
-    folder = tmp_path / "data"
     folder.mkdir()
 
     def lines(name: str, rows: list[dict]) -> None:
@@ -114,6 +113,11 @@ def data(tmp_path: Path) -> Path:
         ],
     )
     return folder
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write_data(tmp_path / "data")
 
 
 RECIPE = """
@@ -193,11 +197,12 @@ batch = 4
 """
 
 
+def write_recipe(folder: Path, model: Path, steps: int = 6, stage: str = "") -> Path:
+    path = folder / f"recipe-{steps}.toml"
+    path.write_text(RECIPE.format(model=model, steps=steps, stage=stage))
+    return path
+
+
 @pytest.fixture
 def recipe(tmp_path: Path, tiny_model: Path):
-    def write(steps: int = 6, stage: str = "") -> Path:
-        path = tmp_path / f"recipe-{steps}.toml"
-        path.write_text(RECIPE.format(model=tiny_model, steps=steps, stage=stage))
-        return path
-
-    return write
+    return partial(write_recipe, tmp_path, tiny_model)

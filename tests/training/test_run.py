@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +13,8 @@ torch = pytest.importorskip("torch", reason="training needs the extra `train`")
 
 from slice_os.errors import InputError, ModelError  # noqa: E402
 from slice_os.training import estimate, read_config, train  # noqa: E402
+
+from .conftest import write_data, write_recipe  # noqa: E402
 
 
 def weights(folder):
@@ -23,10 +27,18 @@ def same(left, right) -> bool:
     return all(np.array_equal(left[name], right[name]) for name in left)
 
 
+@pytest.fixture(scope="module")
+def trained(tiny_model, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    config = read_config(write_recipe(folder, tiny_model))
+    return train(config, write_data(folder / "data"), folder / "out")
+
+
 @pytest.fixture
-def finished(recipe, data, tmp_path):
-    out = tmp_path / "out"
-    return train(read_config(recipe()), data, out), out
+def finished(trained, tmp_path):
+    """A copy of a run."""
+    out = shutil.copytree(trained.folder, tmp_path / "out")
+    return replace(trained, folder=out), out
 
 
 def test_a_run_makes_a_hugging_face_folder_with_card_and_log(finished, tiny_model):
@@ -57,8 +69,6 @@ def test_the_same_seed_gives_the_same_weights_and_another_gives_others(
     _, out = finished
     again = train(read_config(recipe()), data, tmp_path / "again").folder
     assert same(weights(out), weights(again))
-    from dataclasses import replace
-
     other = train(replace(read_config(recipe()), seed=1), data, tmp_path / "other").folder
     assert not same(weights(out), weights(other))
 
@@ -181,8 +191,6 @@ def test_a_dry_run_estimates_time_and_memory(recipe, data):
 
 
 def test_a_missing_model_is_one_line(recipe, data, tmp_path):
-    from dataclasses import replace
-
     config = replace(read_config(recipe()), model=str(tmp_path / "nothing"))
     with pytest.raises(ModelError, match="no folder") as caught:
         train(config, data, tmp_path / "out")
