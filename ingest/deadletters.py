@@ -54,7 +54,9 @@ class DeadLetters:
                 self._stream = self._open()
             digest = _digest(asdict(record))
             if digest not in self._kept:
-                self._stream.write(_line(record))
+                line = _line(record)
+                while line:  # what has no room is not written, without an error
+                    line = line[self._stream.write(line) :]
                 self._kept.add(digest)
         except OSError as error:
             link = error.errno == errno.ELOOP
