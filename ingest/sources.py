@@ -188,7 +188,7 @@ def skipped_line(skipped: Mapping[str, int]) -> str:
 def real_path(path: Path) -> str:
     """The absolute path without links; of a link to nowhere, that of the link itself."""
     real = Path(os.path.realpath(path))
-    if not real.exists():
+    if _mode(real) is None:
         real = Path(os.path.realpath(path.parent)) / path.name
     return _utf8(real)
 
@@ -216,16 +216,16 @@ def _expand(
     # An empty argument is far more often an unset shell variable than the current folder.
     mode = _mode(path) if argument else None
     if mode is None:
-        matches = sorted(glob.glob(argument, recursive=True))  # noqa: PTH207  Path.glob refuses absolute patterns and matches hidden files
+        matches = sorted(set(_matches(path, store_folder))) if argument else []
         if not matches:
             raise InputError(
                 f"{argument!r}: no such file or folder, and no file matches it as a pattern"
             )
         below = _fixed_part(argument)
-        for match in map(Path, matches):
+        for match in matches:
             if not follow_links and _leads_out(match, below):
                 yield _Entry(match, below, None, _LEADS_OUT)
-            elif match.is_dir():
+            elif _is_folder(match):
                 yield from _walk(match, below, read_as, store_folder, follow_links)
             else:
                 yield _entry(match, below, read_as)
@@ -245,26 +245,57 @@ def _expand(
 def _walk(
     folder: Path, below: Path, read_as: str | None, store_folder: str | None, follow_links: bool
 ) -> Iterator[_Entry]:
-    errors: list[OSError] = []
-    for root, folders, files in os.walk(folder, onerror=errors.append):
-        here = Path(root)
-        if store_folder and os.path.realpath(here) == store_folder:
-            folders.clear()
+    for here, found in _folders(folder, store_folder):
+        if found is None:
+            yield _Entry(here, below, read_as or DEFAULT_FORMAT)
             continue
-        seen = sorted(name for name in folders if not name.startswith("."))
-        folders[:] = [name for name in seen if not (here / name).is_symlink()]
-        for name in sorted(set(seen).difference(folders)):
-            yield _Entry(here / name, below, None, "linked folder")
-        for name in sorted(files):
-            if name.startswith("."):
-                continue
-            path = here / name
-            if not follow_links and path.is_symlink() and _leads_out(path, below):
+        for one in found:
+            path = here / one.name
+            if one.is_symlink() and _is_folder(path):
+                yield _Entry(path, below, None, "linked folder")
+            elif one.is_symlink() and not follow_links and _leads_out(path, below):
                 yield _Entry(path, below, None, _LEADS_OUT)
-            else:
+            elif not one.is_dir(follow_symlinks=False):
                 yield _entry(path, below, read_as)
-    for error in errors:
-        yield _Entry(Path(os.fsdecode(error.filename)), below, read_as or DEFAULT_FORMAT)
+
+
+def _matches(pattern: Path, store_folder: str | None) -> Iterator[Path]:
+    """What a pattern matches, maybe twice, and folders that cannot be read to tell."""
+    if "**" not in pattern.parts:
+        yield from map(Path, glob.glob(str(pattern)))  # noqa: PTH207  Path.glob refuses absolute patterns and matches hidden files
+        return
+    at = pattern.parts.index("**")
+    before, after = Path(*pattern.parts[:at]), pattern.parts[at + 1 :]
+    for top in _matches(before, store_folder):
+        if not after:
+            yield top  # which is read at every depth
+            continue
+        for here, found in _folders(top, store_folder):
+            inside = Path(glob.escape(str(here)), *after)
+            yield from [here] if found is None else _matches(inside, store_folder)
+
+
+def _folders(
+    top: Path, store_folder: str | None
+) -> Iterator[tuple[Path, list[os.DirEntry[str]] | None]]:
+    """Folders at every depth, and what is in them; None if that cannot be told.
+
+    Links to folders are not followed, and what is hidden is not there.
+    """
+    waiting = [top]
+    while waiting:  # os.walk calls itself for each level, of which there may be too many
+        here = waiting.pop()
+        if store_folder and os.path.realpath(here) == store_folder:
+            continue
+        try:
+            with os.scandir(here) as found:
+                seen = [one for one in found if not one.name.startswith(".")]
+        except OSError:
+            yield here, None
+            continue
+        seen.sort(key=lambda one: one.name)
+        yield here, seen
+        waiting += (Path(one) for one in reversed(seen) if one.is_dir(follow_symlinks=False))
 
 
 def _entry(path: Path, below: Path, read_as: str | None) -> _Entry:
@@ -278,7 +309,12 @@ def _entry(path: Path, below: Path, read_as: str | None) -> _Entry:
 def _leads_out(path: Path, below: Path) -> bool:
     """Whether a file is not in a folder, but a link in it leads there; of a broken one, nowhere."""
     real = os.path.realpath(path)
-    return os.path.exists(real) and not Path(real).is_relative_to(os.path.realpath(below))  # noqa: PTH110
+    there = _mode(Path(real)) is not None
+    return there and not Path(real).is_relative_to(os.path.realpath(below))
+
+
+def _is_folder(path: Path) -> bool:
+    return stat.S_ISDIR(_mode(path) or 0)
 
 
 def _mode(path: Path) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
@@ -101,6 +102,35 @@ class TestSources:
         sources = find_sources(["calls"])
         assert [source.ids for source in sources] == ["a.txt"]
         assert sources.skipped == {"linked folder": 1}
+
+    def test_patterns_do_not_follow_links_to_folders(self, folder: Path) -> None:
+        write("calls/deep/a.txt", "x")
+        for name in ("one", "other"):
+            Path(f"calls/{name}").symlink_to(folder / "calls")
+        for pattern in ("calls/**/*.txt", "calls/**", "**/deep/**/*.txt"):
+            assert [source.path for source in find_sources([pattern])] == [Path("calls/deep/a.txt")]
+
+    def test_any_depth(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        for _ in range(1_200):
+            Path("a").mkdir()
+            monkeypatch.chdir("a")
+        write("a.txt", "x")
+        monkeypatch.chdir(folder)
+        assert [source.ids[-7:] for source in find_sources(["a"])] == ["a/a.txt"]
+
+    def test_a_file_that_cannot_be_examined(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        write("calls/a.txt", "x")
+        examine = Path.stat
+
+        def stat(path: Path, **options: bool) -> os.stat_result:
+            if path.name == "a.txt":
+                raise PermissionError(errno.EACCES, "Permission denied", str(path))
+            return examine(path, **options)
+
+        monkeypatch.setattr(Path, "stat", stat)
+        assert [source.ids for source in find_sources(["calls"])] == ["a.txt"]
 
     def test_special_files_in_a_folder_are_skipped(self, folder: Path) -> None:
         write("calls/a.txt", "x")
@@ -255,6 +285,21 @@ class TestDeadLetters:
     def test_a_device(self) -> None:
         with DeadLetters(Path(os.devnull)) as letters:
             letters.write(BadRecord("a", 1, "empty", ""))
+
+    @pytest.mark.skipif(os.name != "posix", reason="needs limits")
+    def test_a_line_that_has_no_room(self, tmp_path: Path) -> None:
+        import resource
+
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+        try:
+            with (
+                DeadLetters(tmp_path / "dead.jsonl") as letters,
+                pytest.raises(InputError, match=r"dead\.jsonl: cannot write dead letters"),
+            ):
+                letters.write(BadRecord("a", 1, "empty", "x" * 100))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
     def test_file_that_cannot_be_written(self, tmp_path: Path) -> None:
         with (
