@@ -18,7 +18,7 @@ from slice_os.ingest.apart import POSSIBLE, read_apart
 from slice_os.ingest.formats import format_by, format_that_begins, reader_named
 from slice_os.ingest.readers import BadRecord, PackedFile, ReadOptions
 from slice_os.ingest.readers.archives import DAMAGED, SLOW, Unpacked, damaged
-from slice_os.ingest.readers.decoding import peek
+from slice_os.ingest.readers.decoding import peek, stream_of
 from slice_os.ingest.readers.reader import (
     TOO_DEEP,
     TOO_LONG,
@@ -88,7 +88,7 @@ def read_stream(
 def _records(source: Source, ids: str, options: ReadOptions) -> DocumentStream:
     """The records of a source, whose reader knows it by the beginning of its documents' ids."""
     try:
-        with source.path.open("rb") if source.path else nullcontext(sys.stdin.buffer) as stream:
+        with source.path.open("rb") if source.path else nullcontext(_given()) as stream:
             for record in read_stream(ids, source.format, stream, options):
                 if isinstance(record, BadRecord):
                     within = record.source.removeprefix(ids)
@@ -97,6 +97,12 @@ def _records(source: Source, ids: str, options: ReadOptions) -> DocumentStream:
                     yield record
     except OSError as error:
         yield BadRecord(source.name, None, f"cannot be read: {error.strerror or error}", "")
+
+
+def _given() -> IO[bytes]:
+    """Standard input, without what another program has read of it, such as a first line."""
+    stream = sys.stdin.buffer
+    return stream_of(stream.read) if stream.seekable() and stream.tell() else stream
 
 
 def _prefixed(document: Document, source: Source) -> Document:

@@ -73,6 +73,13 @@ class TestText:
         assert read_all(source) == ([Document("stdin", "a\r\nb", source="stdin")], [])
         assert not stdin.closed
 
+    def test_standard_input_from_where_it_is(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        stdin = io.BytesIO(b"read before\na line")
+        stdin.readline()
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=stdin))
+        (source,) = find_sources(["-"])
+        assert [document.text for document in read_all(source)[0]] == ["a line"]
+
 
 class TestJsonLines:
     def test_fields(self, read_file: Read) -> None:
