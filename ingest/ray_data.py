@@ -18,6 +18,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +135,7 @@ class EncodeDocuments:
         except InputError as error:
             return bad_record("", None, str(error), repr(fields))
         seen.add(document.id)
-        return document
+        return replace(document, language=self._options.language)
 
 
 class IndexSink(Datasink):  # type: ignore[misc]

@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from opensearchpy import OpenSearch
 
 from slice_os import Corpus, MissingExtraError, SpanEncoder, StoreError
+from slice_os.ingest.readers import ReadOptions
 from tests.soak.ray_load import load_by_ray, ray_workers  # before Ray: it sets its variables
 
 from .support import assert_as_if_in_one_go, dialogues, live_settings, write_lines
@@ -106,6 +108,13 @@ def test_a_load_with_killed_workers_equals_one_process_and_excludes_others(
         sink_again.on_write_start()
     again = load_by_ray(changed, sink_again)
     assert (again.documents, again.documents_unchanged) == (1, 23)
+
+
+def test_a_row_is_in_the_language_that_is_told(tmp_path: Path, encoder: SpanEncoder) -> None:
+    Corpus(tmp_path / "store", encoder).add([])
+    encode = EncodeDocuments(str(tmp_path / "store"), ReadOptions(language="de"), threads=1)
+    (row,) = encode(pa.table({"id": ["a"], "text": ["Bis Nr. 5 gilt das."]})).to_pylist()
+    assert json.loads(row["document"])["language"] == "de"
 
 
 def test_a_folder_is_refused(tmp_path: Path, encoder: SpanEncoder) -> None:
