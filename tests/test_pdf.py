@@ -249,8 +249,9 @@ def test_a_layer_of_recognised_text_is_read() -> None:
     assert read(plain(scan + layer)) == (SAYING, {}, [])
 
 
-_MAP = """begincmap 1 begincodespacerange <00><ff> endcodespacerange 3 beginbfchar <01> <00660069>
-<02> <FB02> <03> <00660066006C> endbfchar 1 beginbfrange <20><7e><0020> endbfrange endcmap"""
+_MAP = """begincmap 1 begincodespacerange <00><ff> endcodespacerange 4 beginbfchar <01> <00660069>
+<02> <FB02> <03> <00660066006C> <04> <D835DC99> endbfchar
+1 beginbfrange <20><7e><0020> endbfrange endcmap"""
 _NAMED = (
     f"<</Type/Font/Subtype/Type1/BaseFont/A/FirstChar 1/LastChar 126/Widths[{'600 ' * 126}]"
     "/Encoding<</Differences[1/fi/f_l/ffl/f_f_i 46/g9]>>/FontDescriptor<</Type/FontDescriptor"
@@ -265,6 +266,7 @@ LOST = "words with letters that cannot be read"
     ("font", "shown", "text", "counts"),
     [
         (MAPPED, r"\001nal \002oor ba\003e", "final floor baffle", {}),
+        (MAPPED, r"let \004 be \004\004", "let 𝒙 be 𝒙𝒙", {}),
         (_NAMED, r"\001nal ba\003e", "final baffle", {}),
         (_NAMED, r"the \002oor", "the \ufffdoor", {LOST: 1}),
         (_NAMED, r"an o\004ce and sta\004", "an o\ufffdce and sta\ufffd", {LOST: 2}),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from ctypes import c_double
 from functools import partial
-from itertools import chain
+from itertools import chain, pairwise
 from math import cos, degrees, sin
 from threading import RLock
 from typing import Any, NamedTuple, TypeAlias
@@ -98,6 +98,10 @@ def page_text(page: Any) -> PageText:
     letters = [known[code] for code in codes]
     for at, shown in _wrongly_ended(codes, text_page, raw):
         letters[at] = shown
+    # PDFium has letters of higher planes, such as those of formulas, in two halves.
+    for at, (high, low) in enumerate(pairwise(codes)):
+        if 0xD800 <= high < 0xDC00 <= low < 0xE000:
+            letters[at : at + 2] = chr(0x10000 + ((high - 0xD800) << 10) + low - 0xDC00), ""
     found, left_out = annotations_of(page)
     is_unmapped = partial(raw.FPDFText_HasUnicodeMapError, text_page)
     for at, shown in _unread(codes, is_unmapped, left_out).items():
