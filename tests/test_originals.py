@@ -14,6 +14,8 @@ from click.testing import CliRunner, Result
 
 from slice_os import Corpus, Document, SpanEncoder
 from slice_os.cli import cli
+from slice_os.originals.copies import write_marked
+from slice_os.originals.finding import find_original
 from tests.many_formats import OTHER, SAYING, pdf, pdf_of, saved
 
 PHRASE = "I want to cancel my subscription"
@@ -168,6 +170,21 @@ def test_a_copy_of_a_word_file_has_comments_at_the_words(run: Run, files: Path) 
         for path in (files / "b.docx", Path("marked.docx"))
     ]
     assert texts[0] == texts[1]
+
+
+def test_what_comes_again_and_again_has_a_comment_each(
+    tmp_path: Path, encoder: SpanEncoder
+) -> None:
+    file = docx.Document()
+    for _ in range(60):
+        file.add_paragraph(SAYING)
+    (tmp_path / "a.docx").write_bytes(saved(file.save))
+    with Corpus(tmp_path / "store", encoder) as corpus:
+        corpus.ingest([tmp_path / "a.docx"])
+        hits = list(corpus.mine(PHRASE, threshold=0.8))
+        write_marked(hits, tmp_path / "b.docx", lambda doc_id: find_original(corpus.store, doc_id))
+    assert len(hits) > 10
+    assert [words for words, _ in commented(tmp_path / "b.docx")] == [hit.text for hit in hits]
 
 
 def test_what_word_files_hold_beside_paragraphs(run: Run, tmp_path: Path) -> None:

@@ -176,21 +176,23 @@ def _characters(body: Any) -> Iterator[tuple[str, Any, int]]:
 def _place(mark: Mark, text: str, body: str) -> Extent | None:
     """The place of a mark's words among the characters; None if they are not there.
 
-    Of several such places it is the one with the most of the same words around it.
+    Of several such places it is the one with the most of the same words around it, or the nearest.
     """
     start, end = mark.extent.start, mark.extent.end
     words = _squeezed(mark.text)
     before = _squeezed(text[max(0, start - _CONTEXT) : start])[::-1]
     after = _squeezed(text[end : end + _CONTEXT])
     expected = len(_squeezed(text[:start]))
-
-    def likeness(at: int) -> tuple[int, int]:
-        left = body[max(0, at - _CONTEXT) : at][::-1]
-        right = body[at + len(words) : at + len(words) + _CONTEXT]
-        return _shared(before, left) + _shared(after, right), -abs(at - expected)
-
-    at = max(_occurrences(words, body), key=likeness, default=-1)
-    return None if at < 0 else Extent(at, at + len(words))
+    best, most = None, -1
+    for at in _occurrences(words, body, expected):
+        stop = at + len(words)
+        left, right = body[max(0, at - _CONTEXT) : at][::-1], body[stop : stop + _CONTEXT]
+        shared = _shared(before, left) + _shared(after, right)
+        if shared > most:
+            best, most = Extent(at, stop), shared
+        if shared == len(before) + len(after):
+            break  # the nearest one with all of them
+    return best
 
 
 def _shared(one: str, other: str) -> int:
@@ -203,11 +205,17 @@ def _squeezed(text: str) -> str:
     return "".join(text.split())
 
 
-def _occurrences(words: str, body: str) -> Iterator[int]:
-    at = body.find(words)
-    while at >= 0:
-        yield at
-        at = body.find(words, at + 1)
+def _occurrences(words: str, body: str, place: int) -> Iterator[int]:
+    """Where words are in a text, those that are nearest to a place first."""
+    before = body.rfind(words, 0, place + len(words) - 1)
+    after = body.find(words, place)
+    while words and max(before, after) >= 0:
+        if after < 0 or (before >= 0 and place - before <= after - place):
+            yield before
+            before = body.rfind(words, 0, before + len(words) - 1)
+        else:
+            yield after
+            after = body.find(words, after + 1)
 
 
 def _part(former: Any, element: Any, at: int) -> None:
