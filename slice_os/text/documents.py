@@ -73,7 +73,8 @@ class Document:
 
     Raises an `InputError` if the id or the text is not a string, the id is empty, the language is
     not a code, there is a lone surrogate, a metadata value is not a string, a boolean or a number
-    that JSON can carry, or segments overlap or go beyond the text.
+    that JSON can carry, or segments overlap, go beyond the text or have offsets that are no
+    integers.
     """
 
     id: str
@@ -111,6 +112,10 @@ class Document:
         position = 0
         checked: Metadata = {}
         for segment in self.segments:
+            if not type(segment.start) is type(segment.end) is int:
+                raise InputError(
+                    f"{where}: a segment from {segment.start!r} to {segment.end!r}; give integers"
+                )
             if segment.speaker:
                 check_text(segment.speaker, f"speaker in {where}")
             if segment.fields is not checked:  # which neighbours may share
