@@ -73,13 +73,13 @@ class Known:
     names: tuple[str, ...]
     ids: str
 
-    def unchanged(self, source: Source, now: SourceState, checksum: bool) -> bool:
-        """Whether the source has not changed, by its content or by its size and time."""
+    def unchanged(self, now: SourceState, checksum: bool) -> bool:
+        """Whether the source has not changed, by its checksum or by its size and time."""
         known = self.state
         if known is None or not known.complete or known.read_as != now.read_as:
             return False
         if checksum:
-            return digest(source) == known.sha256
+            return now.sha256 == known.sha256
         return (known.size, known.modified) == (now.size, now.modified)
 
 
@@ -243,8 +243,10 @@ class Decider:
             if source.path and os.path.realpath(source.path) == dead_letters:
                 continue  # our own output: reading it would never end
             now = state_of(source, self.options)
+            if now and self.checksum:
+                now = replace(now, sha256=digest(source))
             known = recall(self.store, source, now)
-            if now and known.unchanged(source, now, self.checksum):
+            if now and known.unchanged(now, self.checksum):
                 yield SkipSource(now.size)
             else:
                 yield from self._about_source(source, known, now)
@@ -262,7 +264,7 @@ class Decider:
         stored = set() if source.adds else self.store.document_ids(*known.names)
         source = replace(source, ids=known.ids or source.ids)
         if now is not None:
-            now = replace(now, ids=source.ids, sha256=digest(source))
+            now = replace(now, ids=source.ids, sha256=now.sha256 or digest(source))
         former = next(iter(known.names[1:]), None)
         yield BeginSource(now.size if now else 0, source.name, former, frozenset(stored))
         complete = True

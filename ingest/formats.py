@@ -116,7 +116,7 @@ def reader_named(name: str) -> Reader:
 
 def format_of(path: Path) -> str | None:
     """The format of a file by its extension or first bytes; None if no reader has it."""
-    return _by_extension(path.suffix) or format_by(path.name, _head(path))
+    return _by_extension(path.suffix) or format_that_begins(_head(path))
 
 
 def format_by(name: str, head: bytes) -> str | None:
