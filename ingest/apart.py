@@ -44,7 +44,7 @@ SECONDS, SECONDS_PER_MIB = 30, 20
 MEMORY, MEMORY_PER_BYTE = 2 << 30, 8
 """Bytes of address space for a file."""
 
-_IDLE_SECONDS, _STEP_SECONDS = 10, 0.1
+_IDLE_SECONDS, _STEP_MILLISECONDS = 10, 100
 _READ = "slice_os.ingest.apart:read_here"
 _FULL = 3
 _LENGTHS = struct.Struct("<QQ")
@@ -161,7 +161,9 @@ def _answers(process: subprocess.Popen[bytes], request: Head, content: bytes) ->
     sink, source = cast(IO[bytes], process.stdin), cast(IO[bytes], process.stdout)
     with suppress(BrokenPipeError):
         _send(sink, request, content)
-        while not select.select([source], [], [], _STEP_SECONDS)[0]:
+        answered = select.poll()  # select knows the first 1,024 files of a process only
+        answered.register(source, select.POLLIN)
+        while not answered.poll(_STEP_MILLISECONDS):
             checkpoint()
         while (found := _frame(source)) is not None:
             yield found

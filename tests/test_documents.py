@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import stat
 import sys
 import tarfile
@@ -180,6 +181,25 @@ def test_a_file_has_a_budget(monkeypatch: pytest.MonkeyPatch, limit: str, told: 
     assert told in reason(read("html", page))
     monkeypatch.undo()
     (document,) = read("html", page[:20])
+    assert isinstance(document, Document)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs limits")
+def test_a_process_with_a_thousand_open_files_reads_on() -> None:
+    import resource
+
+    need_libraries()
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (2_048, max(limits[1], 2_048)))
+    opened: list[int] = []
+    try:
+        apart._idle.clear()  # its pipes have low numbers
+        opened += (os.open(os.devnull, os.O_RDONLY) for _ in range(1_024))
+        (document,) = read("html", b"<p>I want to end it.")
+    finally:
+        for one in opened:
+            os.close(one)
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     assert isinstance(document, Document)
 
 
