@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import itertools
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +22,7 @@ STDIN = "-"
 PIPED = "stdin"
 DEFAULT_FORMAT = "text"
 _MOST_KINDS = 10
+_DEEP = re.compile(r"(?:^|(?<=[/\\]))\*\*(?:[/\\]+|$)")
 _LEADS_OUT = "link that leads out of the folder"
 # Streams that this process was given, such as those that a shell names in place of a command.
 _GIVEN = ("/dev/fd/", "/dev/std", "/proc/self/fd/")
@@ -216,7 +218,7 @@ def _expand(
     # An empty argument is far more often an unset shell variable than the current folder.
     mode = _mode(path) if argument else None
     if mode is None:
-        matches = sorted(set(_matches(path, store_folder))) if argument else []
+        matches = sorted(set(_matches(argument, store_folder)))
         if not matches:
             raise InputError(
                 f"{argument!r}: no such file or folder, and no file matches it as a pattern"
@@ -259,19 +261,19 @@ def _walk(
                 yield _entry(path, below, read_as)
 
 
-def _matches(pattern: Path, store_folder: str | None) -> Iterator[Path]:
+def _matches(pattern: str, store_folder: str | None) -> Iterator[Path]:
     """What a pattern matches, maybe twice, and folders that cannot be read to tell."""
-    if "**" not in pattern.parts:
-        yield from map(Path, glob.glob(str(pattern)))  # noqa: PTH207  Path.glob refuses absolute patterns and matches hidden files
+    deep = _DEEP.search(pattern)
+    if deep is None:
+        yield from map(Path, glob.glob(pattern))  # noqa: PTH207  Path.glob refuses absolute patterns and matches hidden files
         return
-    at = pattern.parts.index("**")
-    before, after = Path(*pattern.parts[:at]), pattern.parts[at + 1 :]
-    for top in _matches(before, store_folder):
+    after = pattern[deep.end() :]
+    for top in _matches(pattern[: deep.start()] or ".", store_folder):
         if not after:
             yield top  # which is read at every depth
             continue
         for here, found in _folders(top, store_folder):
-            inside = Path(glob.escape(str(here)), *after)
+            inside = f"{glob.escape(str(here))}/{after}"
             yield from [here] if found is None else _matches(inside, store_folder)
 
 

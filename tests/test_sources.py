@@ -108,7 +108,7 @@ class TestSources:
         write("calls/deep/a.txt", "x")
         for name in ("one", "other"):
             Path(f"calls/{name}").symlink_to(folder / "calls")
-        for pattern in ("calls/**/*.txt", "calls/**", "**/deep/**/*.txt"):
+        for pattern in ("calls/**/*.txt", "calls/**", "**/deep/**/*.txt", "**/d*/", "calls/*/"):
             assert [source.path for source in find_sources([pattern])] == [Path("calls/deep/a.txt")]
 
     def test_any_depth(self, folder: Path) -> None:
