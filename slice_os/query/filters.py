@@ -130,7 +130,7 @@ def parse_where(where: Mapping[str, Allowed] | Iterable[Condition] | None) -> tu
     if where is None:
         return ()
     if not isinstance(where, Mapping):
-        conditions = tuple(where)
+        conditions = tuple(where) if isinstance(where, Iterable) else (where,)
         if all(isinstance(each, Condition) for each in conditions):
             return conditions
         raise InputError(f"filter {where!r}: give fields and values, as in {{'domain': 'bank'}}")
@@ -233,7 +233,9 @@ def tell_absent(
     logger.warning("%s: no passage has %s%s", location, told, hint)
 
 
-def _condition(field: str, name: str, value: object) -> Condition:
+def _condition(field: object, name: str, value: object) -> Condition:
+    if not isinstance(field, str):
+        raise InputError(f"filter on {field!r}: the name of a field is a string")
     if name not in _OPERATORS:
         close = get_close_matches(str(name), _OPERATORS, n=1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
