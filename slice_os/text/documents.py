@@ -112,20 +112,17 @@ class Document:
         position = 0
         checked: Metadata = {}
         for segment in self.segments:
-            if not type(segment.start) is type(segment.end) is int:
-                raise InputError(
-                    f"{where}: a segment from {segment.start!r} to {segment.end!r}; give integers"
-                )
             if segment.speaker:
                 check_text(segment.speaker, f"speaker in {where}")
             if segment.fields is not checked:  # which neighbours may share
                 checked = segment.fields
                 for name, value in checked.items():
                     _check_field(name, value, where)
-            if not position <= segment.start <= segment.end <= len(self.text):
+            whole = type(segment.start) is type(segment.end) is int
+            if not (whole and position <= segment.start <= segment.end <= len(self.text)):
                 raise InputError(
                     f"{where}: segment {segment.start}..{segment.end} overlaps the one before it, "
-                    f"or goes beyond the text of {len(self.text)} characters"
+                    f"goes beyond the text of {len(self.text)} characters, or has no integers"
                 )
             position = segment.end
 
