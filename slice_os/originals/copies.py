@@ -166,11 +166,9 @@ def _characters(body: Any) -> Iterator[tuple[str, Any, int]]:
     for element in body.iter(_TEXT, _HYPHEN):
         if not any(above.tag in _UNREAD for above in element.iterancestors()):
             text = "-" if element.tag == _HYPHEN else element.text or ""
-            yield from (
-                (character, element, at)
-                for at, character in enumerate(text)
-                if not character.isspace()
-            )
+            for at, character in enumerate(text):
+                if not character.isspace():
+                    yield character, element, at
 
 
 def _place(mark: Mark, text: str, body: str) -> Extent | None:
