@@ -255,6 +255,19 @@ def test_a_stream_is_tagged(run: Run) -> None:
     assert row["topic_hits"][0]["text"] == "please end my plan"
 
 
+def test_odd_lines_are_tagged_or_reported(run: Run) -> None:
+    turns = b'{"text": [{"speaker": "A", "text": "Please end my plan"}, {"text": ""}]}'
+    Path("in.jsonl").write_bytes(
+        b'\xef\xbb\xbf{"text": "nice"}\x0c\n' + turns + b'\n{"text": "\xe9"}\n'
+    )
+    outcome = run("topics", "tag", "in.jsonl", "--topics", "topics")
+    assert outcome.status == 1
+    assert [row["topics"] for row in outcome.rows()] == [[], ["cancel"]]
+    note, error = outcome.err.splitlines()
+    assert note == "slice-os: in.jsonl:2: empty turns: 1"
+    assert error.startswith("slice-os: in.jsonl:3: not valid UTF-8: byte 0xe9")
+
+
 REFUND = 'phrases = ["I want my money back", "when do I get my refund"]\n'
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -57,14 +58,14 @@ def tag(
 ) -> int:
     """Add the field `topics` to JSON lines: the names of their topics.
 
-    Reads standard input, which is answered line by line, or each FILE. A line that
+    Reads standard input, which is answered line by line, or each FILE, in UTF-8. A line that
     cannot be used is reported on standard error, and the exit status is 1.
 
     For short texts about one thing, such as chat messages and ticket titles, give --utterances:
     topics are compared with each other, and the thresholds and conditions in their files are not
     used.
     """
-    from slice_os.ingest.readers import BadRecord, ReadOptions
+    from slice_os.ingest.readers import BadRecord, ReadNote, ReadOptions
     from slice_os.topics import TopicTagger, UtteranceTagger
     from slice_os.topics.files import read_topics
 
@@ -82,12 +83,12 @@ def tag(
     bad = 0
     for name in files or ("-",):
         with click.open_file(name, "rb") as stream:
-            records = _records(name, stream, ReadOptions(id_field, text_field))
+            records = _records(name, stream, ReadOptions(id_field, text_field, encoding="utf-8"))
             # A person or a program may wait for the answer to a line.
             size = 1 if name == "-" else FILE_BATCH
             while batch := list(islice(records, size)):
                 for record in (each for each in batch if isinstance(each, BadRecord)):
-                    bad += 1
+                    bad += not isinstance(record, ReadNote)
                     click.echo(complaint(record), err=True)
                 _tag_batch([each for each in batch if isinstance(each, tuple)], finder, with_hits)
     return 1 if bad else 0
@@ -96,18 +97,18 @@ def tag(
 def _records(
     name: str, stream: IO[bytes], options: ReadOptions
 ) -> Iterator[tuple[dict[str, Any], Document] | BadRecord]:
-    """Each line with its document, or why it has none."""
+    """Each line with its document, or why it has none, and what people need to know of it."""
     from slice_os.ingest.readers import BadRecord
     from slice_os.ingest.readers.records import read_jsonl
 
     for number, line in enumerate(stream, start=1):
         if line.isspace():
             continue
-        (found,) = read_jsonl(name, io.BytesIO(line), options)
-        if isinstance(found, BadRecord):
-            yield replace(found, line=number)
-        else:
-            yield orjson.loads(line), found
+        for found in read_jsonl(name, io.BytesIO(line), options):
+            if isinstance(found, BadRecord):
+                yield replace(found, line=number)
+            else:
+                yield orjson.loads(line.removeprefix(BOM_UTF8).strip()), found
 
 
 def _tag_batch(
