@@ -217,6 +217,16 @@ class TestRunRecords:
             file.write("\n")
         assert "hits.jsonl: changed since" in run("report", "--from", "hits.jsonl").err
         assert "hits.csv.run.json: no run record" in run("report", "--from", "hits.csv").err
+        nowhere = run("report", "hits.jsonl", "-o", "hits.html", "--store", "nowhere").err
+        assert "nowhere" in nowhere.splitlines()[-1]
+        assert "hits.jsonl" not in nowhere.splitlines()[-1]
+
+    @pytest.mark.parametrize("cut", ["--threshold", "--min-probability"])
+    def test_have_all_hits_of_a_report_without_a_cut(self, run: Run, cut: str) -> None:  # noqa: F811
+        ask = ["mine", "-p", "I want to cancel my subscription", "--store", "store", cut, "0"]
+        counts = {run(*ask, "-o", f"hits{end}").err.split(": ")[1] for end in (".html", ".jsonl")}
+        assert len(counts) == 1
+        assert len(Path("hits.jsonl").read_bytes().splitlines()) > 1
 
     def test_tell_what_was_scanned(self, run: Run) -> None:
         Path("call.txt").write_text(CALLS["2"])

@@ -198,7 +198,9 @@ def mine(
     from slice_os.hits.hit import counting
     from slice_os.originals.finding import find_original
     from slice_os.search.refinement import arranged
+    from slice_os.topics.files import read_topics
     from slice_os.topics.recording import mining_record
+    from slice_os.topics.run import mine_topics
 
     _check(options, phrases, topic_paths)
     if phrases and (run.exclusive or run.only_new or run.work):
@@ -228,7 +230,8 @@ def mine(
             grep.show_documents(listed, as_json, table)
             return grep.status()
         if topic_paths:
-            hits = left(_mined_topics(corpus, topic_paths, options, run))
+            named = _topic_options(options, run, corpus)
+            hits = left(mine_topics(corpus, read_topics(topic_paths), **named))
         elif output is not None and output.suffix.lower() == REPORT and grep.most is None:
             hits, cut = _with_near_misses(corpus, phrases, as_they_come)
         else:
@@ -239,15 +242,14 @@ def mine(
         if run.sections:
             hits = corpus.with_sections(hits)
         if run.counts:
-            named = (replace(hit, topic=hit.group) for hit in grep.limited(counting(hits)))
+            grouped = (replace(hit, topic=hit.group) for hit in grep.limited(counting(hits)))
             of = "phrase" if phrases else "topic"
-            if alerted := run.show_counts(named, "hits", as_json, corpus, of):
+            if alerted := run.show_counts(grouped, "hits", as_json, corpus, of):
                 return alerted
         else:
-            several = len(phrases) > 1
 
             def find(doc_id: str) -> Original:
-                return find_original(corpus.store, doc_id)
+                return find_original(corpus.store, doc_id)  # opened after all options are checked
 
             shown = grep.limited(arranged(hits, options))
             about = {**run.recorded(), "max_count": grep.most}
@@ -255,7 +257,7 @@ def mine(
                 shown,
                 output,
                 as_json,
-                several=several,
+                several=len(phrases) > 1,
                 find=find,
                 whole=grep.around,
                 text_of=corpus.text,
@@ -313,7 +315,8 @@ def _with_near_misses(
 
     given = Cut(threshold=options.threshold, min_probability=options.min_probability)
     verifies = corpus.refinement(options.verify).verifies
-    cut = given if any(given.values()) else usual_cut(corpus.encoder, verifies)
+    is_given = any(value is not None for value in given.values())
+    cut = given if is_given else usual_cut(corpus.encoder, verifies)
     if (least := cut.get("min_probability")) is not None:
         lower = max(0.0, least - FARTHEST_BELOW)
         return corpus.iter_mine(phrases, options, min_probability=lower), cut
@@ -322,13 +325,3 @@ def _with_near_misses(
         return corpus.iter_mine(phrases, options, threshold=least)
 
     return with_near_misses(mined, cut["threshold"] or 0.0), cut
-
-
-def _mined_topics(
-    corpus: Corpus, paths: tuple[str, ...], options: MineOptions, run: TopicRun
-) -> Iterator[Hit]:
-    """The hits of topics with phrases."""
-    from slice_os.topics.files import read_topics
-    from slice_os.topics.run import mine_topics
-
-    return mine_topics(corpus, read_topics(paths), **_topic_options(options, run, corpus))

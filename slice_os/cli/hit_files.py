@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
@@ -19,6 +20,7 @@ from slice_os.cli.parameters import argument, command
 from slice_os.errors import InputError
 
 if TYPE_CHECKING:
+    from slice_os.hits.hit import Hit
     from slice_os.hits.run_record import RunRecord
 
 
@@ -55,7 +57,6 @@ def report(
     """
     from slice_os.corpus import Corpus
     from slice_os.hits.files import holds_texts
-    from slice_os.hits.hit import read_hits
     from slice_os.hits.run_record import record_file
     from slice_os.originals.copies import is_marked
     from slice_os.originals.finding import find_original
@@ -75,16 +76,23 @@ def report(
         raise click.UsageError(f"--output {output}: needs --store, where the documents are")
     if output.suffix.lower() != REPORT and any(cut is not None for cut in cuts.values()):
         raise click.UsageError("--threshold and --min-probability are for reports (.html)")
+    found = _read(hits)
+    if store is None:
+        give(found, output, run=run, title=title, **cuts)
+        return
+    with Corpus(store) as corpus:
+        find = partial(find_original, corpus.store)
+        give(found, output, run=run, title=title, find=find, text_of=corpus.text, **cuts)
+
+
+def _read(file: BinaryIO) -> Iterator[Hit]:
+    """The hits of a file; an `InputError` of a line has its name."""
+    from slice_os.hits.hit import read_hits
+
     try:
-        if store is None:
-            give(read_hits(hits), output, run=run, title=title, **cuts)
-            return
-        with Corpus(store) as corpus:
-            find = partial(find_original, corpus.store)
-            about: dict[str, Any] = {"find": find, "text_of": corpus.text, "title": title}
-            give(read_hits(hits), output, run=run, **about, **cuts)
+        yield from read_hits(file)
     except InputError as error:
-        raise InputError(f"{hits.name}, {error}") from None
+        raise InputError(f"{file.name}, {error}") from None
 
 
 def _run(path: Path) -> RunRecord:
