@@ -102,7 +102,9 @@ def command_line(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[s
     """Runs the command line in this process; ``typed`` is its standard input."""
 
     def run(*arguments: object, typed: str = "") -> Outcome:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(typed.encode())))
+        monkeypatch.setattr(
+            sys, "stdin", io.TextIOWrapper(io.BytesIO(typed.encode(errors="surrogateescape")))
+        )
         with pytest.raises(SystemExit) as ended:
             main([str(argument) for argument in arguments])
         sys.stdout.flush()

@@ -406,7 +406,7 @@ def test_suggest_and_diff(run: Run, store: str) -> None:
 
 def test_review_is_resumable_and_teaches(run: Run, store: str) -> None:
     command = ("review", "topics", "--store", store, "--margin", "0.6")
-    first = run(*command, typed="y\nu\nn\ns\nq\n")
+    first = run(*command, typed="y\nu\n\udcff\nn\ns\nq\n")
     labels = Path(store, "labels.jsonl").absolute()
     assert f"1 labels added to {labels}" in first.err
     (label,) = read_labels(labels)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from slice_os.cli.options import COUNT, EncoderChoice, Reader, RowsAsJson, Store, WorkFolder
-from slice_os.cli.parameters import argument, command
-from slice_os.cli.render import printable, show, wants_json
+from slice_os.cli.parameters import NumberRange, argument, command
+from slice_os.cli.render import echo_json, printable, show, wants_json
 
 if TYPE_CHECKING:
     from slice_os.estimates.recall import CutEstimate, TopicEstimate
@@ -26,7 +26,7 @@ def estimate(
     seed: Annotated[int | None, click.INT, "Random seed of the sample.  [default: likewise, or 0]"],
     precision: Annotated[
         float | None,
-        click.FloatRange(0, 1, min_open=True),
+        NumberRange(0, 1, min_open=True),
         "Also show the lowest cut that surely has this precision.",
     ],
     reader: Reader,
@@ -67,7 +67,7 @@ def estimate(
             err=True,
         )
         for hit in waiting if wants_json(as_json) else ():
-            click.echo(hit.to_json(), nl=False)
+            echo_json(hit.to_json())
         return 1
     found = drawn.estimate(labels)
     more: dict[str, Any] = {"labels_to_halve": found.labels_to_halve}

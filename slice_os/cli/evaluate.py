@@ -11,7 +11,7 @@ import click
 
 from slice_os.cli.groups import CommandGroup
 from slice_os.cli.options import COUNT, ReportAsJson, Threads
-from slice_os.cli.parameters import FOLDER, Group, argument, command, option
+from slice_os.cli.parameters import FOLDER, Group, NumberRange, argument, command, option
 from slice_os.cli.progress import StepBar
 from slice_os.cli.render import show
 from slice_os.tables.replacing import replacing
@@ -145,7 +145,7 @@ def _vector_cache(cache: Path | None, cache_limit: float) -> VectorCache:
 _cache = {
     "cache": option(FOLDER, "Folder to keep vectors in.  [default: in the user's cache folder]"),
     "cache_limit": option(
-        click.FloatRange(min=0, min_open=True),
+        NumberRange(0, 1_000_000, min_open=True),
         "GB",
         "Maximum size of the cached vectors in GB (or set SLICE_OS_CACHE_LIMIT).",
         default=5,

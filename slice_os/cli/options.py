@@ -7,13 +7,12 @@ import re
 import sys
 from dataclasses import dataclass
 from functools import partial
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import click
 
-from slice_os.cli.parameters import argument, group, option
+from slice_os.cli.parameters import NumberRange, argument, group, option
 from slice_os.ingest.formats import READERS, readers
 
 if TYPE_CHECKING:
@@ -22,19 +21,6 @@ if TYPE_CHECKING:
     from slice_os.query.filters import Condition
     from slice_os.stores.cluster.server.connection import IndexHandle
     from slice_os.verifier.claims import Verifier
-
-
-class NumberRange(click.FloatRange):
-    """Numbers of a range; unlike `click.FloatRange`, without NaN."""
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """The number, or a usage error."""
-        number = float(super().convert(value, param, ctx))
-        if isnan(number):
-            self.fail(f"{number} is not in the range {self.min:g}<=x<={self.max:g}.", param, ctx)
-        return number
 
 
 COSINE = NumberRange(-1, 1)

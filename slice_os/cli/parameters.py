@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, is_dataclass
 from inspect import Parameter, get_annotations
+from math import isnan
 from pathlib import Path
 from typing import Any, get_origin
 
@@ -15,6 +16,19 @@ from slice_os.records import Bound
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 _PATHS = {"PATH": click.Path(path_type=Path), "DIRECTORY": FOLDER, "FOLDER": FOLDER}
+
+
+class NumberRange(click.FloatRange):
+    """Numbers of a range; unlike `click.FloatRange`, without NaN."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The number, or a usage error."""
+        number = float(super().convert(value, param, ctx))
+        if isnan(number):
+            self.fail(f"{number} is not in the range {self._describe_range()}.", param, ctx)
+        return number
 
 
 @dataclass(frozen=True)
@@ -156,7 +170,7 @@ def _parameter(name: str, hint: Any, default: Any) -> click.Parameter:
 
 def _attribute(told: Any) -> dict[str, Any]:
     if isinstance(told, Bound):
-        numbers = click.FloatRange if isinstance(told.least, float) else click.IntRange
+        numbers = NumberRange if isinstance(told.least, float) else click.IntRange
         bounds: Any = (told.least, told.most)
         return {"type": click.Choice(told.choices) if told.choices else numbers(*bounds)}
     if isinstance(told, click.ParamType):

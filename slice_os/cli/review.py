@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from slice_os.cli.options import Conditions, EncoderChoice, Reader, Store, TopicFiles, WorkFolder
+from slice_os.cli.options import (
+    PROBABILITY,
+    Conditions,
+    EncoderChoice,
+    Reader,
+    Store,
+    TopicFiles,
+    WorkFolder,
+)
 from slice_os.cli.parameters import command
 from slice_os.cli.render import printable, render, styled
 
@@ -48,7 +56,7 @@ def review(
     work: WorkFolder,
     margin: Annotated[
         float,
-        click.FloatRange(0, 1),
+        PROBABILITY,
         "Also show near misses up to this far below the cut-off of their topic.",
     ] = 0.1,
     where: Conditions,
@@ -90,7 +98,7 @@ def ask_about(questions: Sequence[Question], journal: LabelJournal) -> None:
     click.echo(f"{len(questions)} to review. {KEYS}", err=True)
     answered: list[tuple[Label, ...]] = []  # the labels of each question, none if skipped
     while questions:
-        question = next(iter(questions[len(answered) :]), None)
+        question = questions[len(answered)] if len(answered) < len(questions) else None
         if question is not None:
             click.echo(question.shown)
         # The last answer can be taken back, too.
@@ -115,7 +123,8 @@ def _ask(asked: str, keys: str) -> str:
     """One of the keys, read until it is one; the end of the input quits."""
     while True:
         click.echo(f"{asked} [{'/'.join(keys)}] ", nl=False, err=True)
-        key = click.getchar() if sys.stdin.isatty() else sys.stdin.read(1) or "q"
+        typed = sys.stdin.isatty()
+        key = click.getchar() if typed else sys.stdin.buffer.read(1).decode("latin-1") or "q"
         click.echo(printable(key), err=True)
         if key.lower() in tuple(keys):
             return key.lower()

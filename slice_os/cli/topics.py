@@ -23,7 +23,7 @@ from slice_os.cli.options import (
     TopicFiles,
     VerifierName,
 )
-from slice_os.cli.parameters import argument
+from slice_os.cli.parameters import NumberRange, argument
 from slice_os.cli.render import printable, render, show, styled, wants_json
 from slice_os.cli.topic_tag import tag
 
@@ -102,7 +102,7 @@ def suggest(
     most: Annotated[int, COUNT, "Maximum suggestions for a topic."] = 10,
     margin: Annotated[
         float,
-        click.FloatRange(0, 1, min_open=True),
+        NumberRange(0, 1, min_open=True),
         "How far below the cut-off of its topic a near miss may be.",
     ] = 0.1,
     where: Conditions,
@@ -161,7 +161,7 @@ def diff(
             if change.kind == "kept":
                 continue
             counts[change.kind] += 1
-            head = styled(f"{change.kind}  {change.hit.topic}", bold=True)
+            head = styled(printable(f"{change.kind}  {change.hit.topic}"), bold=True)
             text = f"{head}\n{render(change.hit, sum(counts.values()))}"
             show({"change": change.kind, **change.hit.to_dict()}, text, as_json)
     click.echo(f"{counts['gained']} gained, {counts['lost']} lost", err=True)

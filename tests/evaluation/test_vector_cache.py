@@ -116,7 +116,7 @@ def test_the_command_shows_and_empties_it(tmp_path: Path) -> None:
     assert invoke().endswith("0 entries, 0.000 GB\n")
 
 
-@pytest.mark.parametrize("limit", ["0", "-1", "much"])
+@pytest.mark.parametrize("limit", ["0", "-1", "nan", "inf", "much"])
 def test_the_limit_is_a_number_of_gigabytes(limit: str) -> None:
     outcome = CliRunner().invoke(cli, ["eval", "cache"], env={"SLICE_OS_CACHE_LIMIT": limit})
     assert outcome.exit_code == 2
