@@ -174,6 +174,17 @@ def test_the_answer_of_something_else_is_told(answer: httpx.Response) -> None:
         asking(lambda _request: answer).search("a")
 
 
+@pytest.mark.parametrize("line", [b"<html>\n", b"[]\n"])
+def test_the_stream_of_something_else_is_told(line: bytes) -> None:
+    with pytest.raises(ServiceError, match="not a line of a SLICE-OS service"):
+        asking(lambda _request: httpx.Response(200, content=line)).mine("a")
+
+
+def test_an_address_that_cannot_be_asked_is_told() -> None:
+    with pytest.raises(ServiceUnavailableError, match="http://host:port: no answer"):
+        Client("http://host:port").search("a")
+
+
 LINES = b"".join(
     json.dumps(line, ensure_ascii=False).encode() + b"\n"
     for line in [

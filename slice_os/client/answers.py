@@ -105,7 +105,7 @@ def result(response: httpx.Response, read: Callable[[Any], T]) -> T:
         raise error_of(response.status_code, response.content)
     try:
         return read(orjson.loads(response.content) if response.content else None)
-    except (orjson.JSONDecodeError, KeyError, TypeError):
+    except (AttributeError, LookupError, TypeError, ValueError):
         raise ServiceError(
             f"{response.url}: not the answer of a SLICE-OS service; check the address",
             response.status_code,
@@ -140,7 +140,13 @@ class MinedLines(Generic[T]):
         """The rows on lines that end in a piece of the answer; raises the error that it reports."""
         *lines, self._rest = (self._rest + piece).split(b"\n")
         for line in lines:
-            for kind, content in orjson.loads(line).items():
+            try:
+                told = orjson.loads(line).items()
+            except (orjson.JSONDecodeError, AttributeError):
+                raise ServiceError(
+                    f"{line[:80]!r}: not a line of a SLICE-OS service; check the address"
+                ) from None
+            for kind, content in told:
                 if kind == self._kind:
                     yield self._read(content)
                 elif kind == "progress" and self._progress is not None:

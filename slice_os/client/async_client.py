@@ -401,11 +401,11 @@ class AsyncClient:
     @asynccontextmanager
     async def _answered(self, *path: str, **content: Any) -> AsyncIterator[httpx.Response]:
         """The answer to a request, not read yet; the request is repeated if need be."""
-        request = self._http.build_request(**self._service.request(*path, **content))
         try:
+            request = self._http.build_request(**self._service.request(*path, **content))
             async with aclosing(await self._sent(request)) as response:
                 yield response
-        except self._httpx.TransportError as error:
+        except (self._httpx.RequestError, self._httpx.InvalidURL) as error:
             raise self._service.unreachable(error) from None
 
     async def _sent(self, request: httpx.Request) -> httpx.Response:
