@@ -226,12 +226,14 @@ def _conditions(filters: dict[str, Any]) -> Iterator[Condition]:
         yield _comparison(filters)
         return
     operator, inner = filters.get("operator"), filters.get("conditions")
-    if operator not in ("AND", "OR", "NOT") or not isinstance(inner, list):
+    if operator not in ("AND", "OR", "NOT") or not (
+        isinstance(inner, list) and all(isinstance(each, dict) for each in inner)
+    ):
         raise FilterError(f"{filters!r:.80}: give a field, or AND, OR or NOT with conditions")
     if operator == "AND" or (operator == "OR" and len(inner) == 1):
         for each in inner:
             yield from _conditions(each)
-    elif operator == "NOT" and len(inner) == 1 and inner[0].get("operator") in _OPPOSITES:
+    elif operator == "NOT" and len(inner) == 1 and str(inner[0].get("operator")) in _OPPOSITES:
         yield _comparison({**inner[0], "operator": _OPPOSITES[inner[0]["operator"]]})
     elif operator == "OR" and (union := _union(inner)):
         yield _comparison(union)
@@ -258,13 +260,13 @@ def _union(inner: list[dict[str, Any]]) -> dict[str, Any] | None:
 def _comparison(filters: dict[str, Any]) -> Condition:
     try:
         field, operator, value = filters["field"], filters["operator"], filters["value"]
-        name = _OPERATORS[operator]
+        name = _OPERATORS[str(operator)]
     except KeyError as error:
         raise FilterError(
             f"{filters!r:.80}: no {error}; give field, operator and value, and one of the "
             f"operators {', '.join(_OPERATORS)}"
         ) from None
-    if not field.startswith(_META):
+    if not str(field).startswith(_META):
         raise FilterError(f"a search filters by metadata; give meta.NAME, not {field}")
     if operator in ("in", "not in") and not isinstance(value, list):
         raise FilterError(f"{field}: {operator} takes a list, not {value!r:.50}")
