@@ -60,6 +60,7 @@ def edited(recipe, old: str, new: str) -> Path:
             "precision is 'fp8'; give fp32",
         ),
         ("max_pieces = 120", "max_pieces = ", "not valid TOML"),
+        ("max_pieces = 120", f"max_pieces = {'[' * 5_000}", "not valid TOML"),
         ("[dev]", "[[dev]]", "dev is .*, not a table"),
     ],
 )
