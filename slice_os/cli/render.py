@@ -114,7 +114,8 @@ def _wrapped(text: str, width: int | None) -> Iterator[tuple[int, int]]:
     """Start and end of lines of so many cells, broken at blanks if possible."""
     begin = 0
     while begin < len(text):
-        line = next((at for at in range(begin, len(text)) if text[at] == "\n"), len(text))
+        line = text.find("\n", begin)
+        line = len(text) if line < 0 else line
         stop = line if width is None else begin
         cells = 0
         while stop < line and (cells := cells + _cells(text[stop])) <= max(width or 0, 2):
