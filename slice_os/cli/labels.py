@@ -11,7 +11,7 @@ import click
 from slice_os.cli.groups import CommandGroup
 from slice_os.cli.options import Reader, RowsAsJson, Store, WorkFolder
 from slice_os.cli.parameters import argument, option
-from slice_os.cli.render import in_context, printable, show, styled, wants_json
+from slice_os.cli.render import echo_json, in_context, printable, show, styled, wants_json
 from slice_os.cli.review import Question, ask_about
 from slice_os.errors import InputError
 
@@ -74,7 +74,7 @@ def settle(labels_file: LabelsFile, reader: Reader, as_json: RowsAsJson) -> int:
     left = disputes(journal.of_all_readers())
     if wants_json(as_json):
         for hit in left:
-            show([answer.label.to_row() for answer in hit.answers], "", as_json)
+            echo_json([answer.label.to_row() for answer in hit.answers])
         return 1 if left else 0
     ask_about([_question(hit, reader) for hit in left], journal)
     return 1 if disputes(journal.of_all_readers()) else 0
