@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slice_os.estimates import agreement as module
 from slice_os.estimates.agreement import Agreement, agreement, disputes, read_hits
 from slice_os.labels.label import Label, LabelEntry
 
@@ -92,6 +93,16 @@ def test_edges_may_differ_but_not_words() -> None:
     assert len(read_hits(numbered(moved, said("bob", True, *longer)))) == 2
     touching = numbered(said("ann", True, 2, 20), said("bob", True, 16, 31))
     assert len(read_hits(touching)) == 2
+
+
+def test_words_that_overlap_many_others_are_compared_with_few(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared = []
+    monkeypatch.setattr(module, "_same", lambda *_: compared.append(1))
+    answers = numbered(*(Label("a", f"{n} b", True, "c", n, 1_000 - n) for n in range(200)))
+    assert len(read_hits(answers)) == 200
+    assert len(compared) <= 200 * 20
 
 
 def test_settled_and_nameless_answers_are_no_readings() -> None:

@@ -24,6 +24,8 @@ _DRAWS = 10_000
 _PRIOR = {(2, 0): 0.5, (1, 1): 1.0, (0, 2): 0.5}
 # Two readers mean the same words if they share this part of the shorter ones.
 _SHARED = 0.5
+# Of those whose words overlap at a place, the last so many are compared; people have fewer.
+_NEAR = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,7 @@ def _same_words(answers: list[LabelEntry]) -> list[list[LabelEntry]]:
     found: list[list[LabelEntry]] = []
     near: list[list[LabelEntry]] = []
     for answer in sorted(answers, key=lambda one: (one.label.start, one.label.end)):
-        near = [group for group in near if group[0].label.end > answer.label.start]
+        near = [group for group in near if group[0].label.end > answer.label.start][-_NEAR:]
         group = next((group for group in near if _same(group[0].label, answer.label)), None)
         if group is None:
             group = []
