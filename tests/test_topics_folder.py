@@ -333,4 +333,9 @@ def test_a_folder_takes_so_many_topics(tmp_path: Path, monkeypatch: pytest.Monke
     folder.replace(Topic("a", ("end my plan", "stop it")), None)
     with pytest.raises(InputError, match="would have 4 phrases"):
         folder.replace(Topic("b", ("end my plan", "stop it")), None)
+    with pytest.raises(InputError, match="would have 4 phrases"):
+        folder.rename("b", "c", topic=Topic("c", ("end my plan", "stop it")))
+    monkeypatch.setattr(folders, "MOST_BYTES", 1_000)
+    with pytest.raises(InputError, match="MiB; it takes 2, 3 and"):
+        folder.replace(Topic("b", ("end my plan",), must_match=("a " * 5_000,) * 100), None)
     assert len(folder.read()[0]) == 2

@@ -24,8 +24,9 @@ from slice_os.topics.files import (
 )
 from slice_os.topics.topic import Learned, Topic
 
-MOST_TOPICS, MOST_PHRASES = 1_000, 20_000
-"""Topics of a folder, and all of their phrases, to which it lets none be added."""
+MOST_TOPICS, MOST_PHRASES, MOST_BYTES = 1_000, 20_000, 32 << 20
+"""Topics of a folder, all of their phrases, and the size of their files: all of them are read for
+each answer, and none is added to more."""
 
 _LOCK = ".lock"
 
@@ -109,7 +110,7 @@ class TopicsFolder:
         content = _content(topic)
         with self._locked():
             path = self.folder / f"{topic.name}.toml"
-            self._check_room(topic)
+            self._check_room(topic, content, topic.name)
             if path.exists() or self._find(topic.name):
                 raise TopicExistsError(f"topic {topic.name!r} exists; replace it, naming its etag")
             return _written(topic, content, path)
@@ -119,8 +120,8 @@ class TopicsFolder:
         _content(topic)
         with self._locked():
             stored = self._unchanged(topic.name, etag)
-            self._check_room(topic)
             content = _content(topic, stored.path.read_bytes())
+            self._check_room(topic, content, topic.name)
             return stored if stored.topic == topic else _written(topic, content, stored.path)
 
     def write_learned(self, name: str, learned: Learned, etag: str | None) -> StoredTopic:
@@ -166,6 +167,7 @@ class TopicsFolder:
             content = with_name(before.decode("utf-8"), new).encode()
             if topic is not None:
                 content = _content(topic)
+                self._check_room(topic, content, name)
             elif stored.path.stem == name and not gives_name(before):
                 content = before  # its file alone gives the name
             named, problems = parse_topic(content, new)
@@ -190,14 +192,19 @@ class TopicsFolder:
             path.unlink()
             sync_folder(path.parent)
 
-    def _check_room(self, topic: Topic) -> None:
-        """Refuse a topic, by an InputError, that would be one too many, or has too many phrases."""
-        topics = [one.topic for one in self.read()[0] if one.topic.name != topic.name]
-        phrases = sum(len(one.all_phrases) for one in (*topics, topic))
-        if len(topics) >= MOST_TOPICS or phrases > MOST_PHRASES:
+    def _check_room(self, topic: Topic, content: bytes, former: str) -> None:
+        """Refuse a topic, by an InputError, if it is one too many, or too much with the others.
+
+        It replaces the one of the former name.
+        """
+        others = [one for one in self.read()[0] if one.topic.name != former]
+        phrases = sum(len(one.all_phrases) for one in (topic, *(one.topic for one in others)))
+        size = len(content) + sum(one.path.stat().st_size for one in others)
+        if len(others) >= MOST_TOPICS or phrases > MOST_PHRASES or size > MOST_BYTES:
             raise InputError(
-                f"{self.folder}: has {len(topics):,} topics and would have {phrases:,} phrases; it "
-                f"takes {MOST_TOPICS:,} and {MOST_PHRASES:,}: delete some first"
+                f"{self.folder}: has {len(others):,} topics and would have {phrases:,} phrases and "
+                f"{size >> 20} MiB; it takes {MOST_TOPICS:,}, {MOST_PHRASES:,} and "
+                f"{MOST_BYTES >> 20} MiB: delete some first"
             )
 
     def _find(self, name: str) -> StoredTopic | None:
