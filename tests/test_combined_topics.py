@@ -24,6 +24,7 @@ from slice_os.search.around import Turn
 from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.protocol import Store
 from slice_os.text.documents import Extent, Metadata, Segment
+from slice_os.threads import CHECKPOINT
 from slice_os.topics import Match, Topic, read_topics
 from slice_os.topics.combination import Combination, Length, Part
 from slice_os.topics.files import parse_topic
@@ -434,6 +435,19 @@ def test_rules_as_somebody_else_would_check_them(rule: Combination, data: st.Dat
     assert {match.doc_id for match in found} == {
         doc_id for doc_id, turns in calls.speakers.items() if holds(rule, doc_id, turns, said)
     }
+
+
+def test_rules_look_at_the_hits_of_a_document_with_checkpoints() -> None:
+    calls = Calls({str(n): ["agent"] for n in range(20)})
+    hits = [calls.hit(topic, doc_id, 0, at) for doc_id in calls for at, topic in enumerate("ab")]
+    rule = Topic("t", combination=Combination(all=(Part("a", before="b"),)))
+    seen: list[int] = []
+    before = CHECKPOINT.set(lambda: seen.append(1))
+    try:
+        assert len(list(find_matches(hits, [rule], calls))) == 20
+    finally:
+        CHECKPOINT.reset(before)
+    assert len(seen) == 2 * 20  # of each document, and of each hit of `a`
 
 
 Said = tuple[str, str, int, int]

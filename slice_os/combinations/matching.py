@@ -19,6 +19,7 @@ from slice_os.query.filters import Filter, parse_where
 from slice_os.query.query import Where
 from slice_os.search.run import likelihood
 from slice_os.text.documents import field_text
+from slice_os.threads import checkpoint
 from slice_os.topics.assignment import admits
 from slice_os.topics.combination import DOCUMENT, TURN, Combination, Part
 from slice_os.topics.match import Lack, Match
@@ -162,6 +163,7 @@ def _matches(
     possible = list(candidates())
     places.expect(possible)
     for scope in _scopes(wanted.per, possible, documents, places):
+        checkpoint()
         own = [hit for doc_id in scope.doc_ids for hit in found.get(doc_id, ())]
         if scope.turn is not None:
             own = [hit for hit in own if places(hit.doc_id).turn_of(hit) == scope.turn]
@@ -204,11 +206,7 @@ def evidence_of(wanted: Combination, hits: Sequence[Hit], places: Places) -> tup
                 own = [hit for hit in own if places(hit.doc_id).admits(part, hit)]
             for name in part.others if own else ():
                 others = _by_document(count(wanted.part_of(name)))
-                own = [
-                    hit
-                    for hit in own
-                    if any(_beside(part, hit, one, places) for one in others.get(hit.doc_id, ()))
-                ]
+                own = [hit for hit in own if _placed(part, hit, others.get(hit.doc_id, ()), places)]
             counted[part] = own
         return counted[part]
 
@@ -223,6 +221,12 @@ def evidence_of(wanted: Combination, hits: Sequence[Hit], places: Places) -> tup
         return None
     evidence = {id(hit): hit for part in (*wanted.all, *some) for hit in count(part)}
     return tuple(sorted(evidence.values(), key=lambda hit: (hit.doc_id, hit.start, hit.end)))
+
+
+def _placed(part: Part, hit: Hit, others: Iterable[Hit], places: Places) -> bool:
+    """Whether one of the other hits in the document of a hit is beside it."""
+    checkpoint()
+    return any(_beside(part, hit, one, places) for one in others)
 
 
 def _beside(part: Part, hit: Hit, other: Hit, places: Places) -> bool:
