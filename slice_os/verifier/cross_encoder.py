@@ -51,8 +51,8 @@ AGAINST = {
 # up number by number.
 _WITHOUT = ("ConstantFolding", "SkipLayerNormFusion")
 _MOST_ODDS = 50.0
-# Verdicts that are kept, since people say the same words again and again.
-_REMEMBERED = 10_000
+# Verdicts that are kept, since people say the same words again and again; not of long claims.
+_REMEMBERED, _LONGEST_REMEMBERED = 10_000, 2_000
 _PHRASES = 1_024
 _LIKELY = 0.5
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
@@ -189,7 +189,7 @@ class CrossEncoderVerifier:
         """
         pace = PACE.get()
         plain = [Claim(c.phrase, c.text, c.start, c.end, before=c.before) for c in claims]
-        known = {claim: self._remembered(claim) for claim in dict.fromkeys(plain)}
+        known = {claim: self._kept(claim) for claim in dict.fromkeys(plain)}
         unread = [claim for claim, verdicts in known.items() if not verdicts]
         rows = list(map(self._inputs.row, unread))
         lengths = [len(row.ids) for row in rows]
@@ -213,6 +213,11 @@ class CrossEncoderVerifier:
             return [known[claim][0] for claim in plain]
 
         return verdicts
+
+    def _kept(self, claim: Claim) -> list[Verdict]:
+        """The verdict on a claim, or none yet."""
+        short = len(claim.phrase) + len(claim.text) + len(claim.before) <= _LONGEST_REMEMBERED
+        return self._remembered(claim) if short else _nothing(claim)
 
     def _soon(self, urgency: int, read: Callable[[], None]) -> Future[None]:
         """Let a thread read, as soon as nothing of a lower number waits, while the future lives."""
