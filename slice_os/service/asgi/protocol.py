@@ -10,7 +10,8 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 _HEAD_END = re.compile(rb"\n\r?\n")
-# Nothing else runs while a head is read, however long it takes.
+_LAST_CHUNK = re.compile(rb"(?:\r\n)?0+[;\r]")
+# Nothing else runs while a head, or what follows the last chunk, is read, however long it takes.
 _LONGEST_HEAD, _MOST_PARTS = 1 << 16, 500
 # So many chunks, and one more for each of so many bytes.
 _MOST_CHUNKS, _CHUNK = 1_000, 256
@@ -102,23 +103,32 @@ class _Bounded(h11.Connection):
     def __init__(self, role: type[h11.SERVER], most: int) -> None:
         super().__init__(role, most)
         self._chunks = self._size = 0
+        # Whether a chunk may begin, and whether the last one has.
+        self._between = self._ending = False
 
     def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
         """The next part of a request.
 
-        Raises a `RemoteProtocolError` if a head is long or has very many parts, if a body has both
-        kinds of length, or comes in tiny chunks.
+        Raises a `RemoteProtocolError` if a head, or the fields behind a body, are long or have very
+        many parts, if a body has both kinds of length, or comes in tiny chunks.
         """
-        if self.their_state is h11.IDLE:
-            head = _HEAD_END.split(self.trailing_data[0], 1)[0]
+        if self.their_state is h11.IDLE or self._between:
+            rest = self.trailing_data[0]
+            self._ending |= self._between and _LAST_CHUNK.match(rest) is not None
+            head = _HEAD_END.split(rest, 1)[0] if self._ending or not self._between else b""
             if len(head) > _LONGEST_HEAD or head.count(b"\n") + head.count(b"&") > _MOST_PARTS:
                 raise h11.RemoteProtocolError("a head of too many parts", 431)
         event = super().next_event()
         if isinstance(event, h11.Request):
+            names = {name for name, _ in event.headers}
             self._chunks = self._size = 0
-            if {name for name, _ in event.headers} >= _BOTH_LENGTHS:
+            self._between = b"transfer-encoding" in names
+            if names >= _BOTH_LENGTHS:
                 raise h11.RemoteProtocolError("two kinds of length")
+        elif isinstance(event, h11.EndOfMessage):
+            self._between = self._ending = False
         elif isinstance(event, h11.Data):
+            self._between = event.chunk_end
             self._chunks += event.chunk_end
             self._size += len(event.data)
             if self._chunks > _MOST_CHUNKS + self._size // _CHUNK:
