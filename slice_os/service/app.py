@@ -109,7 +109,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
         app.include_router(resource.router, dependencies=described, responses=ERRORS)
     _serve_page(app)
     # The last one added is the outermost.
-    app.add_middleware(WholeRequests, limits=settings.limits)
+    app.add_middleware(WholeRequests, limits=settings.limits, unread=services.pool.unread)
     unlocked = health.router.routes
     app.add_middleware(Guarded, keys=services.keys, routes=routes, open_routes=unlocked)
     app.state.registry = registry = CollectorRegistry()

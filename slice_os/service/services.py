@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import Future
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -147,6 +148,7 @@ class Services:
         self.documents_by: Known[dict[str, int]] = Known()
         self.near: Known[tuple[int]] = Known()
         self.overviews: Known[dict[str, Any]] = Known()
+        self.states: Future[dict[str, str]] | None = None
         self.keys = None if settings.keys is None else read_keys(settings.keys)
 
     def current_labels(self, reader: str = "") -> list[Label]:

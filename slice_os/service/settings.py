@@ -34,6 +34,8 @@ class Limits:
         connections: that may be open; beyond them, a further one ends the oldest that waits for a
             request or its rest.
         bodies_bytes: of all bodies that come in or are worked on; no key has more than half.
+        answers_bytes: of all answers that are sent; a key that has more than half of it under way,
+            or anybody if all have more than that, is refused with status 429.
         workers: requests that run at the same time, apart from mining and from writing.
         waiting: requests that wait for a worker; more are refused with status 429.
         wait_seconds: that a request may wait for a worker; one that would wait longer, or has, is
@@ -53,6 +55,7 @@ class Limits:
     short_body_bytes: int = 1 << 20
     connections: int = 1_000
     bodies_bytes: int = 64 << 20
+    answers_bytes: int = 128 << 20
     workers: int = field(default_factory=lambda: max(2, _usable_cores()))
     waiting: int = 64
     wait_seconds: float = 0.5

@@ -284,6 +284,19 @@ def test_all_bodies_together_have_a_bound(settings: ServiceSettings) -> None:
         wait_until(lambda: not refused())
 
 
+def test_requests_without_a_body_hold_no_room_for_one(settings: ServiceSettings) -> None:
+    limits = Limits(bodies_bytes=2 << 20, idle_seconds=30.0)
+    with in_thread(create_app(replace(settings, limits=limits))) as address, ExitStack() as sockets:
+        host, port = address.removeprefix("http://").split(":")
+        for path in ("health", "documents", "nothing") * 2:
+            one = sockets.enter_context(socket.create_connection((host, int(port)), 20))
+            head = f"GET /{path} HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n"
+            one.sendall(head.encode())
+            assert one.recv(12) in (b"HTTP/1.1 200", b"HTTP/1.1 404")
+        body = {"documents": [{"text": "a" * 100_000}], "phrases": "b"}
+        assert httpx.post(f"{address}/scan", json=body, timeout=20).status_code == 200
+
+
 def raw(address: str, path: str, content: bytes, length: int, header: str = "") -> socket.socket:
     """A request whose body may be shorter than it says; the answer is still to be read."""
     host, port = address.removeprefix("http://").split(":")
@@ -355,6 +368,7 @@ CHUNKED = b"Transfer-Encoding: chunked\r\nContent-Type: application/json\r\n"
         (b"POST /nothing HTTP/1.1\r\n" + CHUNKED, b"1\r\n \r\n" * 1_200),
         (b"POST /nothing HTTP/1.1\r\n" + CHUNKED, b"no size\r\n"),
         (b"POST /nothing HTTP/1.1\r\n" + CHUNKED, b"ffffff\r\n"),
+        (b"POST /nothing HTTP/1.1\r\n" + CHUNKED, b"0\r\n" + b"a:\r\n" * 501),
         (b"POST /search HTTP/1.1\r\nContent-Length: 2\r\n" + CHUNKED, b""),
         (b"GET /health HTTP/1.1\r\n" + b"a:\r\n" * 501, b""),
         (b"GET /health?" + b"a&" * 501 + b" HTTP/1.1\r\n", b""),
@@ -423,6 +437,55 @@ def test_slow_readers_are_left_and_do_not_hold_up_others(
         assert httpx.post(f"{address}/mine", json=BODY).status_code == 429
         assert httpx.post(f"{address}/search", json=BODY).status_code == 200
         wait_until(lambda: pool.admitted == 0)
+
+
+def test_large_answers_that_nobody_reads_hold_up_their_key_alone(
+    settings: ServiceSettings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    keys = tmp_path / "keys.jsonl"
+    ann, bo = ({"Authorization": f"Bearer {new_key(keys, one, ['read'])}"} for one in "ab")
+    limits = Limits(answers_bytes=50_000_000, idle_seconds=2.0)
+    app = create_app(replace(settings, limits=limits, keys=keys))
+    monkeypatch.setattr(LocalStore, "document_text", lambda *_: "a" * 30_000_000)
+    with in_thread(app) as address:
+        host, port = address.removeprefix("http://").split(":")
+
+        def asked(key: dict[str, str]) -> int:
+            address_of = f"{address}/documents/contract.txt"
+            return httpx.get(address_of, headers=key, timeout=60).status_code
+
+        assert asked(ann) == 200
+        with socket.create_connection((host, int(port)), 20) as reader:
+            head = f"GET /documents/contract.txt HTTP/1.1\r\nHost: {host}\r\n"
+            reader.sendall(f"{head}Authorization: {ann['Authorization']}\r\n\r\n".encode())
+            assert b" 200 " in reader.recv(20)
+            assert (asked(ann), asked(bo)) == (429, 200)
+            # Who does not read is left, and nothing of the answer is kept.
+            wait_until(lambda: asked(ann) == 200)
+
+
+def test_all_who_ask_whether_it_is_ready_have_one_answer(
+    settings: ServiceSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release, begun = threading.Event(), []
+    real = LocalStore.info
+
+    def slow(store: LocalStore) -> Any:
+        if threading.current_thread().name.startswith("health"):
+            begun.append(1)
+            release.wait(60)
+        return real(store)
+
+    monkeypatch.setattr(LocalStore, "info", slow)
+    app = create_app(replace(settings, limits=Limits(workers=1, waiting=1)))
+    with in_thread(app) as address, ThreadPoolExecutor(5) as threads:
+        assert httpx.post(f"{address}/search", json=BODY, timeout=60).status_code == 200  # opens it
+        asked = [threads.submit(httpx.get, f"{address}/ready", timeout=60) for _ in range(5)]
+        wait_until(lambda: bool(begun))
+        assert httpx.post(f"{address}/search", json=BODY, timeout=60).status_code == 200
+        release.set()
+        assert {one.result().status_code for one in asked} == {200}
+        assert len(begun) < 5
 
 
 def wait_until(holds: Callable[[], bool]) -> None:

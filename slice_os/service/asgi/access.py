@@ -15,7 +15,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from slice_os.errors import InputError
 from slice_os.service.asgi.keys import CURATE, METRICS, READ, WRITE, ApiKey, find_key
 from slice_os.service.asgi.problems import Problem
-from slice_os.service.asgi.whole_requests import replayed
 from slice_os.service.asgi.work import SENDER
 from slice_os.service.settings import ServiceSettings
 from slice_os.stores.addresses import is_loopback
@@ -99,9 +98,7 @@ class Guarded:
         if scope["type"] == "http":
             self._check_host(scope)
             route = next((one for one in self._routes if one.matches(scope)[0] is Match.FULL), None)
-            if route is None:  # whatever its body is, the answer is the same
-                receive = replayed(b"")
-            else:
+            if route is not None:
                 scope["route"] = route  # metrics have it
                 if self._keys is not None and route not in self._open:
                     self._check_key(Request(scope), route, self._keys)

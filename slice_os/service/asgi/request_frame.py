@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from time import monotonic
 from uuid import uuid4
@@ -19,6 +20,7 @@ from slice_os.service.settings import Limits
 REQUEST_ID = "X-Request-Id"
 # Where many requests are worked on, sending takes that long whoever reads.
 _OWN_SECONDS = 0.25
+_PART = 1 << 16
 _SENSIBLE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -62,13 +64,14 @@ class RequestFrame:
                 headers[REQUEST_ID] = request_id
                 headers.setdefault("Cache-Control", "no-store")
                 headers.update(_HEADERS)
-            began = monotonic()
-            try:
-                await asyncio.wait_for(send(message), self._limits.patience(sent) - waited)
-            except (TimeoutError, asyncio.TimeoutError):
-                raise SenderLeft from None
-            sent += len(message.get("body", b""))
-            waited += max(0.0, monotonic() - began - _OWN_SECONDS)
+            for part in _parts(message):
+                began = monotonic()
+                try:
+                    await asyncio.wait_for(send(part), self._limits.patience(sent) - waited)
+                except (TimeoutError, asyncio.TimeoutError):
+                    raise SenderLeft from None
+                sent += len(part.get("body", b""))
+                waited += max(0.0, monotonic() - began - _OWN_SECONDS)
 
         try:
             await self._app(scope, receive, framed)
@@ -84,6 +87,15 @@ class RequestFrame:
             if started:
                 raise
             await error_response(problem_of(error), request_id)(scope, receive, framed)
+
+
+def _parts(message: Message) -> Iterator[Message]:
+    """A message in small ones: the server takes each as soon as most of the others are read."""
+    body = memoryview(message.get("body", b""))
+    while len(body) > _PART:
+        yield {**message, "body": bytes(body[:_PART]), "more_body": True}
+        body = body[_PART:]
+    yield {**message, "body": bytes(body)} if "body" in message else message
 
 
 class SenderLeft(Exception):  # noqa: N818  not an error

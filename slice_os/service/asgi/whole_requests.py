@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from slice_os.service.asgi.problems import Problem
 from slice_os.service.asgi.request_frame import SenderLeft
-from slice_os.service.asgi.work import SENDER, give_back_memory
+from slice_os.service.asgi.work import SENDER, Unread, give_back_memory
 from slice_os.service.settings import Limits
 
 # Routes whose bodies hold documents, hits or passages.
@@ -30,9 +30,10 @@ class WholeRequests:
     There is room for some bodies that come in or are worked on; no key has more than half of it.
     """
 
-    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+    def __init__(self, app: ASGIApp, limits: Limits, unread: Unread) -> None:
         self._app = app
         self._limits = limits
+        self._unread = unread
         self._held: Counter[str | None] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -50,7 +51,10 @@ class WholeRequests:
         most = self._limits.body_bytes
         if getattr(route, "path", "") not in _LONG:
             most = min(most, self._limits.short_body_bytes)
-        announced = int(headers.get("Content-Length", 0)) if route else 0
+        if getattr(route, "body_field", None) is None:  # nobody reads it
+            await self._answer(scope, receive, send, b"")
+            return
+        announced = int(headers.get("Content-Length", 0))
         if "Transfer-Encoding" in headers:  # nobody knows how long it becomes
             announced = most
         if announced > most:
@@ -83,7 +87,12 @@ class WholeRequests:
         return own + size <= most // 2 and self._held.total() + size <= most
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, body: bytes) -> None:
-        answering = asyncio.ensure_future(self._app(scope, replayed(body), send))
+        async def counted(message: Message) -> None:
+            # Files of the page need no key, and are read as they are sent.
+            with self._unread.sending(len(message.get("body", b"")) if "route" in scope else 0):
+                await send(message)
+
+        answering = asyncio.ensure_future(self._app(scope, replayed(body), counted))
         leaving = asyncio.ensure_future(_left(receive))
         try:
             await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)

@@ -8,7 +8,7 @@ import ctypes
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from math import inf
 from threading import Event, Lock
@@ -41,7 +41,7 @@ SENDER: contextvars.ContextVar[str | None] = contextvars.ContextVar("slice_os_se
 """The name of the key of the request that runs in this context; None if there are no keys."""
 
 
-LaneName = Literal["answers", "mining", "writing", "files", "bodies", "originals"]
+LaneName = Literal["answers", "mining", "writing", "files", "bodies", "originals", "health"]
 
 
 @dataclass(eq=False)
@@ -190,6 +190,36 @@ class _Lane:
         return Problem(429, "busy", message, {"Retry-After": "1"})
 
 
+class Unread:
+    """The bytes of answers that are being sent to whoever has not read them yet, by key.
+
+    Work is refused while there are more than so many, or its key has more than half of that. What
+    a key has beyond its half does not count for others, so that none can stop them alone.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._bytes: Counter[str | None] = Counter()
+
+    @contextmanager
+    def sending(self, size: int) -> Iterator[None]:
+        """Send so many bytes, on the event loop."""
+        key = SENDER.get()
+        self._bytes[key] += size
+        try:
+            yield
+        finally:
+            self._bytes[key] -= size
+
+    def check(self) -> None:
+        """Refuse work by a Problem, 429, if too much is unread; from any thread."""
+        key, half = SENDER.get(), self._most // 2
+        together = sum(min(one, half) for one in list(self._bytes.values()))
+        if together > self._most or self._bytes[key] > (self._most if key is None else half):
+            message = "large answers wait to be read; read them, and try again in a second"
+            raise Problem(429, "busy", message, {"Retry-After": "1"})
+
+
 class WorkPool:
     """Threads for work that must not run on the event loop, in lanes that do not wait for others.
 
@@ -197,6 +227,7 @@ class WorkPool:
     """
 
     def __init__(self, limits: Limits) -> None:
+        self.unread = Unread(limits.answers_bytes)
         late = "the time for an answer is over; narrow the request, or ask for less"
         cut = (
             "the time for writing is over; documents that were complete by then are stored: send "
@@ -220,6 +251,7 @@ class WorkPool:
             "files": _Lane("file", half, usual, limits.seconds, unchanged, unsettled, *patience),
             "bodies": _Lane("body", half, usual, *soon, "", *patience),
             "originals": _Lane("original", 1, limits.originals, *soon),
+            "health": _Lane("health", 1, 1, *soon),
         }
 
     @property
@@ -231,11 +263,16 @@ class WorkPool:
         """Run a function in a thread of a lane, within its time.
 
         Raises:
-            Problem: 429 if too many requests wait, 504 if the time is over.
+            Problem: 429 if too many requests wait, or too much is unread; 504 if the time is over.
         """
         chosen = self._lanes[lane]
         give_back = chosen.take_place()
-        return await chosen.within(work, monotonic() + chosen.seconds, give_back)
+
+        def begun() -> T:
+            self.unread.check()  # only now, since others may have become answers meanwhile
+            return work()
+
+        return await chosen.within(begun, monotonic() + chosen.seconds, give_back)
 
     async def stream(self, items: Callable[[], Iterator[T]]) -> AsyncGenerator[list[T], None]:
         """Yield the items of an iterator that runs in the threads for mining, some at a time.
@@ -247,6 +284,7 @@ class WorkPool:
         Raises:
             Problem: 429 before the first items, 504 if the time is over.
         """
+        self.unread.check()
         lane = self._lanes["mining"]
         end = monotonic() + lane.seconds
         give_back = lane.take_place()

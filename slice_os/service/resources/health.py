@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from functools import partial
 from typing import Literal
 
 from pydantic import BaseModel
@@ -10,7 +12,7 @@ from starlette.responses import Response
 
 from slice_os.errors import SliceError
 from slice_os.service.resources.bodies import JsonAnswer, Resource
-from slice_os.service.services import Shared
+from slice_os.service.services import Services, Shared
 
 logger = logging.getLogger("slice_os.service")
 
@@ -37,8 +39,19 @@ async def health() -> dict[str, str]:
 
 
 @router.get("/ready", response_model=ReadyAnswer, responses={503: {"model": ReadyAnswer}})
-def ready(services: Shared) -> Response:
+async def ready(services: Shared) -> Response:
     """Tell whether every store can be read, and its encoder is loaded."""
+    # Nobody needs a key for it: so all who ask at once have one answer.
+    if services.states is None or services.states.done():
+        look = services.pool.run(partial(_states, services), "health")
+        services.states = asyncio.ensure_future(look)
+    states = await asyncio.shield(services.states)
+    fine = all(state == "ok" for state in states.values())
+    body = {"status": "ready" if fine else "not ready", "stores": states}
+    return JsonAnswer(body, 200 if fine else 503)
+
+
+def _states(services: Services) -> dict[str, str]:
     states = {}
     for name in services.stores.names:
         try:
@@ -48,6 +61,4 @@ def ready(services: Shared) -> Response:
             # This answer needs no key, so the reason is only in the log.
             logger.warning("store %s: %s", name, error)
             states[name] = "unavailable"
-    fine = all(state == "ok" for state in states.values())
-    body = {"status": "ready" if fine else "not ready", "stores": states}
-    return JsonAnswer(body, 200 if fine else 503)
+    return states
