@@ -28,6 +28,7 @@ from slice_os.service import known, nearness
 from slice_os.service.app import create_app
 from slice_os.service.asgi import steps, work
 from slice_os.service.asgi.keys import new_key
+from slice_os.service.resources import bodies
 from slice_os.service.settings import Limits, ServiceSettings
 from slice_os.stores.local import store as local
 from slice_os.stores.local.store import LocalStore
@@ -462,6 +463,15 @@ def test_large_answers_that_nobody_reads_hold_up_their_key_alone(
             assert (asked(ann), asked(bo)) == (429, 200)
             # Who does not read is left, and nothing of the answer is kept.
             wait_until(lambda: asked(ann) == 200)
+
+
+def test_an_answer_has_a_bound(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "_MOST_BYTES", 1 << 20)
+    text = "I want to cancel my subscription. " * 5
+    body = {"documents": [{"text": text, "metadata": {"a": "b" * 300_000}}], **BODY}
+    answer = client.post("/scan", json={**body, "threshold": 0.3, "verify": False})
+    assert answer.status_code == 400
+    assert "the answer has more than 1 MiB; ask for less" in answer.json()["error"]["message"]
 
 
 def test_all_who_ask_whether_it_is_ready_have_one_answer(

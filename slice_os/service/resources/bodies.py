@@ -104,15 +104,38 @@ class StoreBody(Body):
     store: StoreName = None
 
 
+_OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_PASSTHROUGH_DATACLASS
+_MOST_BYTES = 128 << 20
+
+
 class JsonAnswer(Response):
     """An answer of JSON types, arrays of numbers and the library's records; nothing is checked."""
 
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        """Encode the answer."""
-        options = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_PASSTHROUGH_DATACLASS
-        return orjson.dumps(content, _plain, options)
+        """Encode the answer.
+
+        Raises an `InputError` if its records have more bytes than an answer may have: each hit
+        repeats its passage and the metadata of its document.
+        """
+        left = _MOST_BYTES
+
+        def packed(record: Any) -> orjson.Fragment:
+            nonlocal left
+            one = orjson.dumps(_plain(record), _plain, _OPTIONS)
+            left -= len(one)
+            if left < 0:
+                raise InputError(
+                    f"the answer has more than {_MOST_BYTES >> 20} MiB; ask for less, or look in "
+                    "documents with less metadata"
+                )
+            return orjson.Fragment(one)
+
+        try:
+            return orjson.dumps(content, packed, _OPTIONS)
+        except orjson.JSONEncodeError as error:
+            raise error.__cause__ or error from None
 
 
 def _plain(one: Any) -> Any:

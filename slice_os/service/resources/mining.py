@@ -56,6 +56,7 @@ MEDIA_TYPES = {
     "jsonld": "application/ld+json",
     "qdpx": "application/zip",
 }
+_PART = 1 << 16
 FileFormat: Any = Literal[tuple(MEDIA_TYPES)]
 
 MostHits = Annotated[int, Field(ge=1, lt=2**53), WHOLE] | None
@@ -183,7 +184,8 @@ async def json_lines(
         async with aclosing(batches):
             try:
                 while batch is not None:
-                    yield b"".join(map(_line, lines(batch)))
+                    for part in _joined(map(_line, lines(batch))):
+                        yield part
                     batch = await anext(batches, None)
                 if summary is not None:
                     yield _line(summary())
@@ -193,6 +195,17 @@ async def json_lines(
                 yield _line(error_body(problem_of(error), request.state.request_id))
 
     return JsonLines(told())
+
+
+def _joined(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines, several at a time; long ones one by one."""
+    some: list[bytes] = []
+    for line in lines:
+        some.append(line)
+        if sum(map(len, some)) > _PART:
+            yield b"".join(some)
+            some = []
+    yield b"".join(some)
 
 
 def _line(content: dict[str, Any]) -> bytes:

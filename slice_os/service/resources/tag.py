@@ -74,7 +74,7 @@ def tag(services: Shared, body: TagRequest) -> dict[str, Any]:
         {
             "id": given.id,
             "topics": sorted({hit.topic for hit in found if hit.topic}),
-            "hits": [replace(hit, doc_id=given.id or "").to_dict() for hit in found],
+            "hits": [replace(hit, doc_id=given.id or "") for hit in found],
         }
         for given, found in zip(body.documents, hits, strict=True)
     ]

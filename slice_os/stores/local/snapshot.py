@@ -200,14 +200,15 @@ class Snapshot:
                 _, number, start, end, _, own, *_ = self._row("passages", key)
                 if document is None or document[0] != number:
                     document = self._row("documents", number)
-                _, doc_id, _, _, text, fields = document
+                    fields = orjson.loads(document[5])
+                _, doc_id, _, _, text, _ = document
                 vectors, scales, words, norms = stored_rows(table[row : row + 1], self.arrays)
                 encoded = EncodedPassage(
                     start=start,
                     end=end,
                     words=words.astype(np.int64),
                     vectors=dequantise(vectors, scales),
-                    metadata=orjson.loads(fields) | orjson.loads(own),
+                    metadata=fields | orjson.loads(own),
                 )
                 loaded[key] = StoredPassage(doc_id, text[start:end], encoded, norms.copy())
         return loaded
