@@ -47,6 +47,7 @@ REQUESTS = [
     ("write", "DELETE", "/documents/none", None),
     ("curate", "POST", "/topics", {"name": "a", "phrases": ["b"]}),
     ("curate", "DELETE", "/topics/none", None),
+    ("curate", "POST", "/topics/none/estimate", None),
     ("curate", "POST", "/labels", {"labels": [LABEL]}),
     ("metrics", "GET", "/metrics", None),
 ]
@@ -345,6 +346,18 @@ def test_hosts_and_origins_are_those_of_this_machine(settings: ServiceSettings) 
         ([("host", LOCAL), ("origin", ORIGINS[0]), ("origin", ORIGINS[0])], 400),
         ([("host", LOCAL), ("origin", ORIGINS[0]), ("origin", "http://evil.example")], 400),
         ([("host", LOCAL), ("authorization", "Bearer a"), ("authorization", "Bearer b")], 400),
+        *(
+            (
+                [
+                    ("host", LOCAL),
+                    ("sec-fetch-site", "cross-site"),
+                    ("sec-fetch-mode", "navigate"),
+                    ("sec-fetch-dest", where),
+                ],
+                status,
+            )
+            for where, status in (("document", 200), ("iframe", 403), ("embed", 403))
+        ),
         *(
             ([("host", LOCAL), ("sec-fetch-site", site), ("sec-fetch-mode", mode)], status)
             for site, mode, status in (

@@ -31,7 +31,6 @@ _READING = {
     "/pages/{doc_id:path}",
     "/topics/{name}/test",
     "/topics/{name}/suggest",
-    "/topics/{name}/estimate",
     "/match",
     "/matrix",
 }
@@ -123,9 +122,11 @@ class Guarded:
         origin = given.get(b"origin")
         if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
             raise Problem(403, "foreign_origin", f"pages of {origin:.100} may not use this service")
-        # Of pictures and scripts browsers tell no origin; a link from elsewhere is not refused.
+        # Of pictures, scripts and frames browsers tell no origin; a link from elsewhere may come.
         near = given.get(b"sec-fetch-site") in (None, "none", "same-origin")
-        if not near and given.get(b"sec-fetch-mode") != "navigate":
+        in_frame = given.get(b"sec-fetch-dest") not in (None, "document")
+        link = given.get(b"sec-fetch-mode") == "navigate" and not in_frame
+        if not near and not link:
             raise Problem(403, "foreign_origin", "pages from elsewhere may not use this service")
 
     def _check_key(self, request: Request, route: APIRoute, keys: Sequence[ApiKey]) -> None:
