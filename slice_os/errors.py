@@ -12,6 +12,7 @@ from typing import Any
 
 ENCRYPTED = "encrypted; save it without a password"
 """The reason why a file with a password is not read."""
+_LONGEST_NAME = 200
 
 
 class SliceError(Exception):
@@ -77,5 +78,14 @@ def kind_of(value: object) -> str:
 def nearest_name(given: str, known: Iterable[str]) -> str:
     """The end of a message on an unknown name: the known one that is nearest, or all of them."""
     names = list(known)
-    close = get_close_matches(given, names, n=1)
-    return f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
+    close = close_name(given, names)
+    return f"did you mean {close}?" if close else f"there are {', '.join(names)}"
+
+
+def close_name(given: str, known: Iterable[str]) -> str | None:
+    """The known name that is nearest to another one; None if none is near.
+
+    Long ones are not compared: that takes time quadratic in their length.
+    """
+    names = [one for one in known if max(len(one), len(given)) <= _LONGEST_NAME]
+    return next(iter(get_close_matches(given, names, n=1)), None)

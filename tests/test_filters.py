@@ -14,6 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from slice_os import Corpus, Document, InputError, SpanEncoder
+from slice_os.errors import close_name
 from slice_os.query.filter_values import parse_date, parse_number, parse_time_span
 from slice_os.query.filters import Condition, matcher, parse_where, tell_absent
 
@@ -281,3 +282,8 @@ def test_fields_have_kinds_and_values(calls: Corpus) -> None:
     assert (first.value, first.documents) == ("airline", 2)  # and "Airline", as in filters
     with pytest.raises(InputError, match="did you mean 'domain'"):
         calls.field_values("domains")
+
+
+def test_long_names_are_not_compared_with_others() -> None:
+    assert close_name("domian", ["domain", "d" * 500]) == "domain"
+    assert close_name("d" * 501, ["d" * 500]) is None

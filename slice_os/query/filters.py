@@ -11,14 +11,13 @@ import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from difflib import get_close_matches
 from math import isfinite
 from operator import ge, gt, le, lt
 from typing import Any, Literal, TypeAlias
 
 import orjson
 
-from slice_os.errors import InputError
+from slice_os.errors import InputError, close_name
 from slice_os.query.filter_values import (
     Number,
     parse_date,
@@ -186,8 +185,8 @@ def unknown_field(condition: Condition, fields: Iterable[str], location: object)
     """The error for a field that a store does not have; it names those that it has."""
     there = sorted(fields)
     dated = "; documents get a date by --date-field or --time-field of ingest"
-    close = get_close_matches(condition.field, there, n=1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    close = close_name(condition.field, there)
+    hint = f" (did you mean {close!r}?)" if close else ""
     return InputError(
         f"{location}: no metadata field {condition.field!r}{hint}; there "
         f"{'are ' + _listing(there) if there else 'is no metadata'}"
@@ -227,7 +226,7 @@ def tell_absent(
     close = [
         by_folded[found]
         for value in values[:_LISTED]
-        for found in get_close_matches(value.casefold(), by_folded, n=1)
+        if (found := close_name(value.casefold(), by_folded))
     ]
     hint = "; the nearest is " + _listing(close) if close else f"; there are {_listing(frequent)}"
     logger.warning("%s: no passage has %s%s", location, told, hint)
@@ -237,8 +236,8 @@ def _condition(field: object, name: str, value: object) -> Condition:
     if not isinstance(field, str):
         raise InputError(f"filter on {field!r}: the name of a field is a string")
     if name not in _OPERATORS:
-        close = get_close_matches(str(name), _OPERATORS, n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        close = close_name(str(name), _OPERATORS)
+        hint = f" (did you mean {close!r}?)" if close else ""
         raise InputError(
             f"filter on {field!r}: no operator {name!r}{hint}; there are {', '.join(_OPERATORS)}"
         )
