@@ -472,6 +472,10 @@ def test_an_answer_has_a_bound(client: TestClient, monkeypatch: pytest.MonkeyPat
     answer = client.post("/scan", json={**body, "threshold": 0.3, "verify": False})
     assert answer.status_code == 400
     assert "the answer has more than 1 MiB; ask for less" in answer.json()["error"]["message"]
+    (hit,) = client.post("/search", json={**BODY, "top_k": 1}).json()["hits"]
+    monkeypatch.setattr(bodies, "_MOST_BYTES", 1_000)
+    answer = client.post("/export?format=labelstudio.json", json={"hits": [hit] * 20})
+    assert "hits.labelstudio.json has more than 0 MiB" in answer.json()["error"]["message"]
 
 
 def test_all_who_ask_whether_it_is_ready_have_one_answer(

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from slice_os.errors import InputError
 from slice_os.hits.hit import Hit, counting
 from slice_os.text.documents import Extent
+from slice_os.threads import checkpoint
 
 TextOf: TypeAlias = Callable[[str], str]
 """Gives the text of a document by its id, such as `Corpus.text`."""
@@ -87,6 +88,7 @@ class HitDocuments:
         if self._text_of is None:
             raise InputError("this format holds whole documents; give the store that they are in")
         for doc_id, own in self.by_id():
+            checkpoint()
             text = self._text_of(doc_id)
             for hit in own:
                 if text[hit.start : hit.end] != hit.text:

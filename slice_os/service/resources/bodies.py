@@ -205,10 +205,15 @@ class Resource(APIRouter):
 
 
 def attachment(name: str, media_type: str, write: Callable[[Path], object]) -> Response:
-    """A file as the answer, under its name; ``write`` is given the path to write it to."""
+    """A file as the answer, under its name; ``write`` is given the path to write it to.
+
+    Raises an `InputError` if it has more bytes than an answer may have.
+    """
     with TemporaryDirectory(prefix="slice-os-") as folder:
         path = Path(folder, name)
         write(path)
+        if path.stat().st_size > _MOST_BYTES:
+            raise InputError(f"{name} has more than {_MOST_BYTES >> 20} MiB; ask for less")
         content = path.read_bytes()
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(content, media_type=media_type, headers=headers)
