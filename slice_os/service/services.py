@@ -148,7 +148,9 @@ class Services:
         self.documents_by: Known[dict[str, int]] = Known()
         self.near: Known[tuple[int]] = Known()
         self.overviews: Known[dict[str, Any]] = Known()
+        # Of the stores, when they were last looked at; see `resources.health`.
         self.states: Future[dict[str, str]] | None = None
+        self.looked = 0.0
         self.keys = None if settings.keys is None else read_keys(settings.keys)
 
     def current_labels(self, reader: str = "") -> list[Label]:

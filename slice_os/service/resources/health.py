@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from functools import partial
+from time import monotonic
 from typing import Literal
 
 from pydantic import BaseModel
@@ -17,6 +18,8 @@ from slice_os.service.services import Services, Shared
 logger = logging.getLogger("slice_os.service")
 
 router = Resource("health")
+
+_KEPT_SECONDS = 1.0
 
 
 class HealthAnswer(BaseModel):
@@ -40,11 +43,13 @@ async def health() -> dict[str, str]:
 
 @router.get("/ready", response_model=ReadyAnswer, responses={503: {"model": ReadyAnswer}})
 async def ready(services: Shared) -> Response:
-    """Tell whether every store can be read, and its encoder is loaded."""
-    # Nobody needs a key for it: so all who ask at once have one answer.
-    if services.states is None or services.states.done():
+    """Tell whether every store could be read, with its encoder, within the last second."""
+    # Nobody needs a key for it: so all who ask within a second have one answer.
+    if services.states is None or (
+        services.states.done() and monotonic() - services.looked > _KEPT_SECONDS
+    ):
         look = services.pool.run(partial(_states, services), "health")
-        services.states = asyncio.ensure_future(look)
+        services.states, services.looked = asyncio.ensure_future(look), monotonic()
     states = await asyncio.shield(services.states)
     fine = all(state == "ok" for state in states.values())
     body = {"status": "ready" if fine else "not ready", "stores": states}
