@@ -222,7 +222,7 @@ class TestRunRecords:
         assert "hits.jsonl" not in nowhere.splitlines()[-1]
 
     @pytest.mark.parametrize("cut", ["--threshold", "--min-probability"])
-    def test_have_all_hits_of_a_report_without_a_cut(self, run: Run, cut: str) -> None:  # noqa: F811
+    def test_have_all_hits_of_a_report_without_a_cut(self, run: Run, cut: str) -> None:
         ask = ["mine", "-p", "I want to cancel my subscription", "--store", "store", cut, "0"]
         counts = {run(*ask, "-o", f"hits{end}").err.split(": ")[1] for end in (".html", ".jsonl")}
         assert len(counts) == 1
