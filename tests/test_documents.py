@@ -418,7 +418,7 @@ def test_a_sheet_whose_columns_share_a_name_is_refused_as_a_table_is() -> None:
     other = book.create_sheet("Other")
     for row in (("text", None, None), (SAYING, 1, 2)):
         other.append(row)
-    bad, document, note = read("xlsx", saved(book.save))
+    note, bad, document = read("xlsx", saved(book.save))
     assert reason([note]) == "cells of columns without a name left out: 2"
     told = "two columns share a name in the header row: 'id', 'text', 'text'"
     assert reason([bad]) == reason(read("csv", b"id,text,text\n1,a,b\n")) == told

@@ -48,10 +48,13 @@ class WholeRequests:
             await self._app(scope, receive, send)
             return
         route, headers = scope.get("route"), Headers(scope=scope)
+        if route is None:  # a file of the page, which is read as it is sent, or nothing
+            await self._app(scope, replayed(b""), send)
+            return
         most = self._limits.body_bytes
-        if getattr(route, "path", "") not in _LONG:
+        if route.path not in _LONG:
             most = min(most, self._limits.short_body_bytes)
-        if getattr(route, "body_field", None) is None:  # nobody reads it
+        if route.body_field is None:  # nobody reads it
             await self._answer(scope, receive, send, b"")
             return
         announced = int(headers.get("Content-Length", 0))
@@ -88,8 +91,7 @@ class WholeRequests:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, body: bytes) -> None:
         async def counted(message: Message) -> None:
-            # Files of the page need no key, and are read as they are sent.
-            with self._unread.sending(len(message.get("body", b"")) if "route" in scope else 0):
+            with self._unread.sending(len(message.get("body", b""))):
                 await send(message)
 
         answering = asyncio.ensure_future(self._app(scope, replayed(body), counted))
