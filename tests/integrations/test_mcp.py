@@ -36,7 +36,9 @@ async def connected(*stores: str) -> AsyncIterator[Client]:
     for store in stores:
         arguments += ["--name" if "=" in store else "--store", store]
     server = StdioServerParameters(command=sys.executable, args=arguments, env=dict(os.environ))
-    async with Client(stdio_client(server)) as client:
+    # Its default is what standard error was when the library was loaded: in a test, a closed file.
+    assert sys.__stderr__ is not None
+    async with Client(stdio_client(server, sys.__stderr__)) as client:
         yield client
 
 
@@ -54,6 +56,7 @@ async def refusal(client: Client, tool: str, **arguments: Any) -> str:
     return str(content.text)
 
 
+@pytest.mark.slow
 async def test_a_model_searches_over_standard_streams(
     contracts: Path, encoder: SpanEncoder
 ) -> None:

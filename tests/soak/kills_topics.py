@@ -77,7 +77,7 @@ def prepare(folder: Path) -> None:
 
 def answer(work: Work, questions: Sequence[Question], keys: str) -> None:
     """Answer questions as a person at a terminal."""
-    sys.stdin = io.StringIO(keys)
+    sys.stdin = io.TextIOWrapper(io.BytesIO(keys.encode()))
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         ask_about(questions, LabelJournal(work.labels_file))
 
