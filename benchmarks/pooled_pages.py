@@ -28,7 +28,7 @@ from zipfile import ZipFile
 import numpy as np
 import orjson
 
-from slice_os import Corpus, Document, Hit
+from slice_os import Corpus, Document, Hit, SpanEncoder
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words
 
@@ -38,7 +38,7 @@ SETS = {
     "far_wordings": {"gadgets": 150, "telephone": 14, "news": 225, "addresses": 7},
     "plain_phrases": {"faults": 300, "overheard": 700, "films": 80},
 }
-FIRST, FOUND, SAMPLES = 10, 20, 2_000
+FIRST, FOUND, DEEP, SAMPLES = 10, 20, 200, 2_000
 PAGES: dict[str, dict[str, Any]] = {
     "default": {},
     "all fifty read": {"order": "probability"},
@@ -128,8 +128,22 @@ def pages_of(
         for name, options in PAGES.items():
             hits = [corpus.search(phrase, top_k=FOUND, **options) for phrase in phrases]
             yield name, [list(dict.fromkeys(map(place_of, page))) for page in hits]
+        deep = [corpus.search(phrase, top_k=DEEP, **PAGES["by score"]) for phrase in phrases]
     texts = {document.id: document.text for document in documents}
     said = [texts[name][start:end] for name, start, end in places]
+    encoder = SpanEncoder()
+    near = encoder.encode_phrases(phrases) @ encoder.encode_phrases(said).T
+    orders = np.argsort(-near, axis=1, kind="stable")
+    yield "cosine of sentences", [[places[i] for i in order[:FOUND]] for order in orders]
+    number = {place: at for at, place in enumerate(places)}
+    weighed = []
+    for found, row in zip(deep, near.tolist(), strict=True):
+        best: dict[Place, float] = {}
+        for hit in found:
+            place = place_of(hit)
+            best[place] = max(best.get(place, -1), hit.score + row[number[place]] / 2)
+        weighed.append([place for place, _ in sorted(best.items(), key=lambda one: -one[1])])
+    yield "score and half the sentence", weighed
     words = [_bm25(said, phrase) for phrase in phrases]
     yield "BM25 of sentences", [[places[i] for i in order[:FOUND]] for order in words]
     for model in models:
