@@ -236,15 +236,13 @@ def _from_first_line(
 
     groups = list[list[re.Match[str]]]()
     for line in _LINE.finditer(text):
-        if (
-            groups
-            and runs_down(line)
-            and runs_down(last := groups[-1][-1])
-            and is_before(last, line)
-        ):
+        last = groups[-1][-1] if groups else None
+        if last and runs_down(line) and runs_down(last) and is_before(last, line):
             groups[-1].append(line)
         else:
             groups.append([line])
+    if all(len(group) == 1 for group in groups):
+        return text, indices
     order, done = list[int](), 0
     for group in groups:
         for place, line in zip(group, reversed(group), strict=True):
