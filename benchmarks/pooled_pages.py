@@ -19,7 +19,8 @@ import argparse
 import json
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -123,6 +124,9 @@ def pages_of(
         near = own.get(hit.doc_id, [])
         return max(near, key=lambda one: min(one[2], hit.end) - max(one[1], hit.start))
 
+    def shown(orders: Iterable[Iterable[int]]) -> list[list[Place]]:
+        return [[places[i] for i in islice(order, FOUND)] for order in orders]
+
     with TemporaryDirectory() as folder, Corpus(Path(folder, "store")) as corpus:
         corpus.add(documents)
         for name, options in PAGES.items():
@@ -133,8 +137,7 @@ def pages_of(
     said = [texts[name][start:end] for name, start, end in places]
     encoder = SpanEncoder()
     near = encoder.encode_phrases(phrases) @ encoder.encode_phrases(said).T
-    orders = np.argsort(-near, axis=1, kind="stable")
-    yield "cosine of sentences", [[places[i] for i in order[:FOUND]] for order in orders]
+    yield "cosine of sentences", shown(np.argsort(-near, axis=1, kind="stable"))
     number = {place: at for at, place in enumerate(places)}
     weighed = []
     for found, row in zip(deep, near.tolist(), strict=True):
@@ -145,7 +148,7 @@ def pages_of(
         weighed.append([place for place, _ in sorted(best.items(), key=lambda one: -one[1])])
     yield "score and half the sentence", weighed
     words = [_bm25(said, phrase) for phrase in phrases]
-    yield "BM25 of sentences", [[places[i] for i in order[:FOUND]] for order in words]
+    yield "BM25 of sentences", shown(words)
     for model in models:
         from sentence_transformers import SentenceTransformer
 
@@ -154,11 +157,11 @@ def pages_of(
         vectors = network.encode(said, normalize_embeddings=True)
         near = network.encode(phrases, normalize_embeddings=True) @ vectors.T
         orders = np.argsort(-near, axis=1, kind="stable")
-        yield name, [[places[i] for i in order[:FOUND]] for order in orders]
+        yield name, shown(orders)
         both = [
             _fused(order[:200], other[:200]) for order, other in zip(orders, words, strict=True)
         ]
-        yield f"{name} and BM25", [[places[i] for i in order[:FOUND]] for order in both]
+        yield f"{name} and BM25", shown(both)
 
 
 def measured(judged: list[dict[str, Any]], pages: list[list[Place]]) -> np.ndarray:

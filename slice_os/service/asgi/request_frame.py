@@ -20,7 +20,8 @@ from slice_os.service.settings import Limits
 REQUEST_ID = "X-Request-Id"
 # Where many requests are worked on, sending takes that long whoever reads.
 _OWN_SECONDS = 0.25
-_PART = 1 << 16
+PART = 1 << 16
+"""Bytes that are sent at once."""
 _SENSIBLE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -92,9 +93,9 @@ class RequestFrame:
 def _parts(message: Message) -> Iterator[Message]:
     """A message in small ones: the server takes each as soon as most of the others are read."""
     body = memoryview(message.get("body", b""))
-    while len(body) > _PART:
-        yield {**message, "body": bytes(body[:_PART]), "more_body": True}
-        body = body[_PART:]
+    while len(body) > PART:
+        yield {**message, "body": bytes(body[:PART]), "more_body": True}
+        body = body[PART:]
     yield {**message, "body": bytes(body)} if "body" in message else message
 
 

@@ -24,6 +24,7 @@ from slice_os.hits.hit import Hit
 from slice_os.query.options import MineOptions
 from slice_os.search.listing import LISTINGS, first_of_each
 from slice_os.service.asgi.problems import error_body, problem_of
+from slice_os.service.asgi.request_frame import PART
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.resources.bodies import (
     WHOLE,
@@ -56,7 +57,6 @@ MEDIA_TYPES = {
     "jsonld": "application/ld+json",
     "qdpx": "application/zip",
 }
-_PART = 1 << 16
 FileFormat: Any = Literal[tuple(MEDIA_TYPES)]
 
 MostHits = Annotated[int, Field(ge=1, lt=2**53), WHOLE] | None
@@ -199,13 +199,13 @@ async def json_lines(
 
 def _joined(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Lines, several at a time; long ones one by one."""
-    some: list[bytes] = []
+    some = bytearray()
     for line in lines:
-        some.append(line)
-        if sum(map(len, some)) > _PART:
-            yield b"".join(some)
-            some = []
-    yield b"".join(some)
+        some += line
+        if len(some) > PART:
+            yield bytes(some)
+            some.clear()
+    yield bytes(some)
 
 
 def _line(content: dict[str, Any]) -> bytes:
