@@ -18,10 +18,15 @@ from slice_os import StoreError
 from slice_os.errors import UnavailableError
 from slice_os.stores.cluster.loading import bulk
 from slice_os.stores.cluster.loading.bulk import BulkSender, Outcome, delete_action, index_action
-from slice_os.stores.cluster.server.answers import LONGEST_PAUSE_SECONDS, pauses, retrying
+from slice_os.stores.cluster.server.answers import (
+    LONGEST_PAUSE_SECONDS,
+    NotFoundError,
+    pauses,
+    retrying,
+)
 from slice_os.stores.cluster.server.connection import IndexHandle
 
-from .double import Double, serving
+from .double import NO_INDEX, Double, serving
 
 BUSY = {"type": "rejected_execution_exception", "reason": "queue is full"}
 UNFIT = {
@@ -153,6 +158,20 @@ def test_a_cluster_that_is_starting_is_not_read_only() -> None:
     with sending(answer) as (sender, _):
         assert sender.deliver([index_action(1, "a", {})]) == [Outcome(1, "")]
     assert sender.retries == 1
+
+
+def test_a_node_that_has_just_started_lacks_no_index() -> None:
+    starting = b'{"error": {"type": "cluster_block_exception", "reason": "not recovered"}}'
+    double = Double(lambda body: (503, starting) if body else (404, NO_INDEX))
+    with serving(double), OpenSearch(double.url, max_retries=0) as client:
+        handle = IndexHandle(client, "calls", "there/calls")
+        for ask in (handle.exists, handle.mapping):
+            with pytest.raises(UnavailableError, match="not recovered"):
+                ask()
+        double.answer = lambda body: (404, NO_INDEX)
+        assert not handle.exists()
+        with pytest.raises(NotFoundError):
+            handle.mapping()
 
 
 def test_retrying_ends_at_the_limit() -> None:

@@ -12,6 +12,7 @@ import pytest
 from opensearchpy import exceptions
 
 from slice_os import StoreError
+from slice_os.errors import UnavailableError
 from slice_os.stores.cluster.engines.opensearch_engine import OPENSEARCH
 from slice_os.stores.cluster.search import exchange, flows
 from slice_os.stores.cluster.search.exchange import (
@@ -24,6 +25,7 @@ from slice_os.stores.cluster.search.exchange import (
 )
 from slice_os.stores.cluster.server.answers import NotFoundError
 
+SURE = Call("search", {"index": "calls", "body": {"size": 0}})
 PAGES = [[{"_id": "a", "sort": [1]}], [{"_id": "b", "sort": [2]}]]
 GONE = exceptions.ConnectionError("N/A", "gone", Exception())
 
@@ -115,9 +117,18 @@ def test_a_flow_is_driven_by_hand() -> None:
 def test_an_index_that_is_missing_has_no_mapping() -> None:
     flow = flows.resolve("calls", "there", OPENSEARCH)
     assert next(flow) == Call("indices.get_mapping", {"index": "calls"})
+    assert flow.throw(NotFoundError("there: none")) == SURE
     with pytest.raises(StopIteration) as ended:
         flow.throw(NotFoundError("there: none"))
     assert ended.value.value is None
+
+
+def test_a_node_that_has_just_started_lacks_no_index() -> None:
+    flow = flows.resolve("calls", "there", OPENSEARCH)
+    next(flow)
+    assert flow.throw(NotFoundError("there: none")) == SURE
+    with pytest.raises(UnavailableError, match="not recovered"):
+        flow.throw(UnavailableError("there: state not recovered"))
 
 
 @BOTH

@@ -26,7 +26,7 @@ from slice_os.stores.cluster.search.listing import find_index, find_records, req
 from slice_os.stores.cluster.search.scripted import ScriptEngine
 from slice_os.stores.cluster.search.searches import Answer
 from slice_os.stores.cluster.search.server_flows import ServerFlows
-from slice_os.stores.cluster.server.answers import retrying
+from slice_os.stores.cluster.server.answers import NotFoundError, retrying
 from slice_os.stores.cluster.server.connection import IndexHandle, parse_location
 from slice_os.stores.cluster.server.detection import as_client
 from slice_os.stores.cluster.versions.manage import create_first
@@ -82,8 +82,10 @@ class OpenSearchStore:
 
     def replaced(self) -> bool:
         """Whether the alias stands for another index than when this store was opened."""
-        there = self._alias.ask(self._alias.client.indices.get_mapping, ignore=[404])
-        return self.handle.name not in there
+        try:
+            return self.handle.name not in self._alias.ask(self._alias.client.indices.get_mapping)
+        except NotFoundError:
+            return True
 
     def check_encoder(self, card: ModelCard) -> None:
         self.settings.encoder.check_made(self.handle.location, card)

@@ -122,8 +122,7 @@ class Lease:
 
     def _rewrite(self) -> None:
         with self._rewriting:
-            exists = self._handle.client.indices.exists
-            there = self.lost or self._handle.ask(exists, request_timeout=REQUEST_SECONDS)
+            there = self.lost or self._handle.exists(request_timeout=REQUEST_SECONDS)
             if not there:
                 self._give_back()
             self.lost = self.lost or not there or not self._write(self._version)
@@ -163,12 +162,11 @@ def index_of_leases(index: str) -> str:
 
 
 def _make_index(handle: IndexHandle) -> None:
-    indices, name = handle.client.indices, index_of_leases(handle.name)
-    settings = {"number_of_shards": 1, "auto_expand_replicas": "0-1"}
-    with handle.errors_explained():
-        if not indices.exists(index=name):
-            # 400: another process has made it meanwhile.
-            indices.create(index=name, body={"settings": settings}, ignore=[400])
+    leases = handle.named(index_of_leases(handle.name))
+    if not leases.exists():
+        settings = {"number_of_shards": 1, "auto_expand_replicas": "0-1"}
+        # 400: another process has made it meanwhile.
+        leases.ask(leases.client.indices.create, body={"settings": settings}, ignore=[400])
 
 
 def lease_key(part: WorkShare) -> str:
@@ -179,7 +177,7 @@ def lease_key(part: WorkShare) -> str:
 def read_leases(handle: IndexHandle, keys: Sequence[str]) -> list[Held]:
     """Those of the leases that a process has, or had when it was killed."""
     leases = handle.named(index_of_leases(handle.name))
-    if not leases.ask(leases.client.indices.exists):
+    if not leases.exists():
         return []
     return [
         Held(

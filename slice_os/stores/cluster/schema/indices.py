@@ -106,11 +106,11 @@ def find_versions(handle: IndexHandle) -> dict[str, dict[str, Any]]:
 def move_alias(handle: IndexHandle, index: str) -> list[str]:
     """Let the alias stand for one index, in one step; returns those it stood for before."""
     alias, indices = handle.name, handle.client.indices
+    there = sorted(handle.ask(indices.get_alias)) if handle.exists() else []
+    before = [name for name in there if name != index]
+    actions = [{"remove": {"index": name, "alias": alias}} for name in before]
+    actions.append({"add": {"index": index, "alias": alias}})
     with handle.errors_explained():
-        there = sorted(indices.get_alias(name=alias)) if indices.exists_alias(name=alias) else []
-        before = [name for name in there if name != index]
-        actions = [{"remove": {"index": name, "alias": alias}} for name in before]
-        actions.append({"add": {"index": index, "alias": alias}})
         indices.update_aliases(body={"actions": actions})
     return before
 

@@ -215,7 +215,12 @@ def resolve(name: str, location: str, engine: Engine) -> Flow[Index | None]:
     try:
         found = yield Call("indices.get_mapping", {"index": name})
     except NotFoundError:
-        return None
+        # A node that starts denies every index until it knows them; a search fails.
+        try:
+            yield Call("search", {"index": name, "body": {"size": 0}})
+        except NotFoundError:
+            return None
+        found = yield Call("indices.get_mapping", {"index": name})
     if len(found) != 1:
         raise StoreError(f"{location}: stands for {len(found)} indices; name one of them")
     ((concrete, body),) = found.items()

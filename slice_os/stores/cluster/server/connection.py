@@ -23,7 +23,7 @@ from slice_os.stores.addresses import is_loopback
 from slice_os.stores.cluster.engines.elasticsearch_engine import ELASTICSEARCH
 from slice_os.stores.cluster.engines.engine import Engine
 from slice_os.stores.cluster.engines.opensearch_engine import OPENSEARCH
-from slice_os.stores.cluster.server.answers import complete, explain, one_line
+from slice_os.stores.cluster.server.answers import NotFoundError, complete, explain, one_line
 from slice_os.stores.cluster.server.detection import engine_at, engine_of
 
 if TYPE_CHECKING:
@@ -288,8 +288,21 @@ class IndexHandle:
         If ``needed`` names what the answer must have, it has to be whole; see `complete`.
         """
         with self.errors_explained():
-            answer = method(index=self.name, **arguments)
+            try:
+                answer = method(index=self.name, **arguments)
+            except exceptions.NotFoundError:
+                # A node that starts denies every index until it knows them; a search fails.
+                self.client.search(index=self.name, body={"size": 0})
+                raise
         return complete(answer, self.location, *needed) if needed else answer
+
+    def exists(self, **arguments: Any) -> bool:
+        """Whether the server has an index or an alias of this name."""
+        try:
+            self.ask(self.client.indices.get_alias, **arguments)
+        except NotFoundError:
+            return False
+        return True
 
     def mapping(self) -> dict[str, Any]:
         """The mapping of a concrete index."""
