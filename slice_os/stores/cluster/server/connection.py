@@ -291,18 +291,24 @@ class IndexHandle:
             try:
                 answer = method(index=self.name, **arguments)
             except exceptions.NotFoundError:
-                # A node that starts denies every index until it knows them; a search fails.
-                self.client.search(index=self.name, body={"size": 0})
+                self._search_nothing()
                 raise
         return complete(answer, self.location, *needed) if needed else answer
 
     def exists(self, **arguments: Any) -> bool:
         """Whether the server has an index or an alias of this name."""
+        if self.ask(self.client.indices.exists, **arguments):
+            return True
         try:
-            self.ask(self.client.indices.get_alias, **arguments)
+            self._search_nothing()
         except NotFoundError:
             return False
         return True
+
+    def _search_nothing(self) -> None:
+        """A node that starts denies every index until it knows them; then a search is no 404."""
+        with self.errors_explained():
+            self.client.search(index=self.name, body={"size": 0})
 
     def mapping(self) -> dict[str, Any]:
         """The mapping of a concrete index."""
