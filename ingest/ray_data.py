@@ -90,8 +90,9 @@ class EncodeDocuments:
         providers: onnxruntime execution providers, first choice first; CPU if None.
         threads: CPU threads of each actor; None for all usable cores.
 
-    Raises a `StoreError` if there is no index, and an `EncoderMismatchError` if the index was made
-    with another encoder.
+    Raises an `InputError` on options for turns in several rows, as a batch need not have all of
+    a document, a `StoreError` if there is no index, and an `EncoderMismatchError` if the index was
+    made with another encoder.
     """
 
     def __init__(
@@ -104,6 +105,8 @@ class EncodeDocuments:
         threads: int | None = None,
     ) -> None:
         self._options = options or ReadOptions()
+        if self._options.group_by is not None:
+            raise InputError("group_by: a row is a whole document here; group the dataset before")
         self._store = retrying(open_store)(location)
         made_with = self._store.info()
         self._max_pieces = made_with.max_pieces

@@ -115,6 +115,7 @@ def test_a_filter_admits(admitted: Admitted, where: Any, ids: str) -> None:
         ({"csat": float("nan")}, "nan is no value of a field"),
         ({"csat": None}, "None is no value of a field"),
         ({"csat": {"gte": None}}, "None is no value of a field"),
+        ({"csat": {}}, "'csat': no operator; give one"),
         ({1: "x"}, "filter on 1: the name of a field is a string"),
         (5, "filter 5: give fields and values"),
         ("domain=airline", r"'domain=airline': give fields and values, as in {'domain': 'bank'}"),

@@ -9,7 +9,7 @@ import numpy as np
 import orjson
 import pytest
 
-from slice_os import Corpus, Document, InputError, SpanEncoder
+from slice_os import Corpus, Document, InputError, SpanEncoder, StoreError
 from slice_os.estimates.recall import Stratum, allocated, estimate
 from slice_os.estimates.sampling import sample, score_passages
 from slice_os.labels.label import Label
@@ -133,6 +133,9 @@ def test_what_a_counter_phrase_takes_is_not_found(encoder: SpanEncoder, tmp_path
         scored = score_passages(corpus, topic)
         found = [hit.doc_id for hit in mine_topics(corpus, [topic])]
         assert len(found) == 1 == np.count_nonzero(scored.scores >= np.float32(scored.cut))
+        corpus.delete([said[2]])
+        with pytest.raises(StoreError, match="changed while passages were chosen"):
+            scored.sample(corpus, 3)
 
 
 def test_on_the_command_line(

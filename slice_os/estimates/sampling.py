@@ -16,7 +16,7 @@ from xxhash import xxh3_64_hexdigest
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.corpus import Corpus
-from slice_os.errors import InputError
+from slice_os.errors import InputError, StoreError
 from slice_os.estimates.recall import Stratum, TopicEstimate, allocated, estimate
 from slice_os.hits.bands import PROBABLE_FROM, UNSURE_FROM
 from slice_os.hits.hit import Hit, without_vectors
@@ -193,10 +193,13 @@ class PassageScores:
         return [sorted(random.sample(own, n)) for own, n in zip(members, wanted, strict=True)]
 
     def sample(self, corpus: Corpus, size: int, seed: int = 0) -> Sample:
-        """The chosen passages, read from the store."""
+        """The chosen passages, read from the store.
+
+        Raises a `StoreError` if passages were added or deleted since they were scored.
+        """
         chosen = self.chosen(size, seed)
         unread = {n for some in chosen for n in some if n not in self.best}
-        best = {**self.best, **_nearest(corpus, self.asked, unread)}
+        best = {**self.best, **_nearest(corpus, self.asked, unread, len(self.scores))}
         counts = np.bincount(self.strata, minlength=len(self.edges)).tolist()
         hits = [[replace(best[n], topic=self.topic) for n in some] for some in chosen]
         return Sample(
@@ -272,8 +275,8 @@ def _judged(candidates: ScoredCandidates, asked: TopicQuery) -> Iterator[tuple[i
     yield from ((at[hit.doc_id, hit.passage.start], hit) for hit in (*hits, *below))
 
 
-def _nearest(corpus: Corpus, asked: TopicQuery, wanted: set[int]) -> dict[int, Hit]:
-    """The nearest span of some passages, by their number in the store."""
+def _nearest(corpus: Corpus, asked: TopicQuery, wanted: set[int], total: int) -> dict[int, Hit]:
+    """The nearest span of some passages, by their number among those of the store."""
     found = {}
     begin = 0
     for candidates in corpus.store.scan(asked.query, -1.0, exhaustive=True):
@@ -284,6 +287,10 @@ def _nearest(corpus: Corpus, asked: TopicQuery, wanted: set[int]) -> dict[int, H
             (hit,) = HitBuilder(loaded[candidates.keys[n]], asked.query).hits(row, limit=1)
             found[begin + n] = without_vectors(hit)
         begin += len(candidates.keys)
+    if begin != total:
+        raise StoreError(
+            f"{corpus.store.info().location}: changed while passages were chosen; run it again"
+        )
     return found
 
 

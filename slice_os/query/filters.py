@@ -136,7 +136,7 @@ def parse_where(where: Mapping[str, Allowed] | Iterable[Condition] | None) -> tu
     return tuple(
         _condition(field, name, value)
         for field, allowed in where.items()
-        for name, value in (allowed if isinstance(allowed, Mapping) else {"eq": allowed}).items()
+        for name, value in _operators(field, allowed)
     )
 
 
@@ -230,6 +230,14 @@ def tell_absent(
     ]
     hint = "; the nearest is " + _listing(close) if close else f"; there are {_listing(frequent)}"
     logger.warning("%s: no passage has %s%s", location, told, hint)
+
+
+def _operators(field: object, allowed: object) -> Iterable[tuple[str, object]]:
+    if not isinstance(allowed, Mapping):
+        return (("eq", allowed),)
+    if not allowed:
+        raise InputError(f"filter on {field!r}: no operator; give one and its value")
+    return allowed.items()
 
 
 def _condition(field: object, name: str, value: object) -> Condition:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from opensearchpy import OpenSearch
 
-from slice_os import Corpus, MissingExtraError, SpanEncoder, StoreError
+from slice_os import Corpus, InputError, MissingExtraError, SpanEncoder, StoreError
 from slice_os.ingest.readers import ReadOptions
 from tests.soak.ray_load import load_by_ray, ray_workers  # before Ray: it sets its variables
 
@@ -115,6 +115,11 @@ def test_a_row_is_in_the_language_that_is_told(tmp_path: Path, encoder: SpanEnco
     encode = EncodeDocuments(str(tmp_path / "store"), ReadOptions(language="de"), threads=1)
     (row,) = encode(pa.table({"id": ["a"], "text": ["Bis Nr. 5 gilt das."]})).to_pylist()
     assert json.loads(row["document"])["language"] == "de"
+
+
+def test_turns_in_several_rows_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="group the dataset before"):
+        EncodeDocuments(str(tmp_path), ReadOptions(group_by="call", text_field="turn"))
 
 
 def test_a_folder_is_refused(tmp_path: Path, encoder: SpanEncoder) -> None:
