@@ -554,6 +554,8 @@ def test_what_follows_a_header_is_of_its_sender(names: tuple[str, ...], rule: st
         "\nAs Shakespeare wrote:\nTo be or not to be.\n",
         "\nOn Monday I wrote:\nthe plan\n",
         "\nNote: this is -- very -- new\n",
+        "\n*** This message originated outside of your organisation ***\n\nI cancel.\n",
+        "\n-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\nI cancel.\n",
     ],
 )
 def test_own_words_are_the_senders(rest: str) -> None:
@@ -571,6 +573,11 @@ def test_own_words_are_the_senders(rest: str) -> None:
 def test_pages_mark_what_they_quote(page: str) -> None:
     expected = [("Yes.", None), ("Do you agree?", "(quoted)"), ("I do.", None)]
     assert authors(f"{HTML}{page}") == expected
+
+
+def test_the_introduction_may_be_marked_as_what_it_introduces() -> None:
+    found = authors(f"\nYes.\n\n> On 2 Mar 2026, at 09:14, {LEE} wrote:\n> \n> Do you agree?\n")
+    assert found == [("Yes.", None), (f"> On 2 Mar 2026, at 09:14, {LEE} wrote:", LEE)]
 
 
 def test_quoted_lines_stay_as_they_are() -> None:

@@ -49,6 +49,13 @@ _MESSAGE = re.compile(
     r"сообщение|wiadomość|viesti",
     re.I,
 )
+# Other messages between rules are the sender's own, such as a banner or what is signed.
+_OF_OTHERS = re.compile(
+    r"forwarded|original|origineel|d.origine|initial|transféré|réexpédié|ursprüngl|ursprungl|"
+    r"weitergeleitet|reenvia|inoltrat|encaminhad|oorspronkelijk|doorgestuurd|vidarebefordra|"
+    r"исходн|пересыла|пересланн|перенаправл|orygina|pierwotn|przekaza|alkuperäi|välite",
+    re.I,
+)
 _FIELDS = {
     "from": "from|von|de|da|van|från|fra|od|от|от кого|发件人|差出人",
     "date": "sent|date|gesendet|datum|envoyé|enviado(?: el)?|fecha|data|inviato|verzonden|skickat|"
@@ -119,7 +126,9 @@ def _authors(lines: Sequence[_Line]) -> list[str | None]:
         if introduction := _introduction(lines, number):
             author, count, is_marked = introduction
             found += [author] * count
-            marked[1 if line.is_within else line.marks + 1] = author
+            # A phone marks the introduction itself as what it introduces.
+            deeper = is_marked or not line.marks
+            marked[1 if line.is_within else line.marks + deeper] = author
             rest = rest if is_marked or line.depth else author
             continue
         sender = _sender(lines, number) or (_UNKNOWN if _is_ruled(line.body) else None)
@@ -184,4 +193,7 @@ def _sender(lines: Sequence[_Line], number: int) -> str | None:
 def _is_ruled(line: str) -> bool:
     line = line[:_LONGEST_LINE].rstrip()
     found = _RULED.fullmatch(line) if line.endswith((":", "-", "_", "=", "*")) else None
-    return found is not None and (found["title"] is None or bool(_MESSAGE.search(found["title"])))
+    title = found["title"] if found else None
+    if title is None:
+        return found is not None
+    return bool(_MESSAGE.search(title) and _OF_OTHERS.search(title))
