@@ -102,6 +102,12 @@ def test_all_texts_of_a_message_are_read(rest: str, text: str) -> None:
         ),
         ("text/plain; format=flowed", "I can \ncel", "I can \ncel"),
         ("text/enriched", "<bold>I</bold> can <<x>cel", "I can <<x>cel"),
+        ("text/rtf", r"{\rtf1\ansi I {\b can}cel\par}", "I cancel"),
+        (
+            "text/plain; charset=cp1252\nContent-Transfer-Encoding: quoted-printable",
+            "I can= \t\ncel=2E",
+            "I cancel.",
+        ),
         ("text/enriched", "<color><param>red</param>I</color> can", "I can"),
         ("text/richtext", "I can<nl>cel", "I can\ncel"),
     ],

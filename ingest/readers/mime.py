@@ -25,7 +25,8 @@ from typing import Any, NamedTuple, cast
 from slice_os.errors import InputError, MissingExtraError
 from slice_os.ingest.readers.decoding import UTF8, decoded, encoding_of
 from slice_os.ingest.readers.markup import encoding_declared, html_sections
-from slice_os.ingest.readers.reader import BOM, UNREADABLE, Turn
+from slice_os.ingest.readers.reader import BOM, UNREADABLE, ReadOptions, Turn
+from slice_os.ingest.readers.rtf import rtf_sections
 
 _LONGEST_HEADER = 2_000
 _DEEPEST = 100
@@ -64,6 +65,8 @@ _UUENCODED = re.compile(
     rb"((?:[!-M][ -`]{0,90}\r?\n)*)(?:[ `]\r?\n)?end[ \t]*\r?$",
     re.M,
 )
+# A line that goes on, to which a program on its way has added spaces (RFC 2045).
+_PADDED = re.compile(rb"=[ \t]+(?=\r?\n)")
 _BASE64 = re.compile(rb"[A-Za-z0-9+/=]*")
 _ADDRESS = re.compile(r"<?https?://\S+|\[[a-z]+:[^\]\n]{1,200}\]", re.I)
 _TOKEN = re.compile(r"\w+")
@@ -236,6 +239,9 @@ class Tree:
 
     def _text(self, part: Part, kind: str) -> Iterator[Turn]:
         raw = _content(part)
+        if raw.lstrip().startswith(b"{\\rtf"):
+            yield from rtf_sections(raw, ReadOptions(encoding=self._encoding), self.counts)
+            return
         for found in _UUENCODED.finditer(raw):
             self._add(header_text(found[1].decode("latin-1")), _uudecoded(found[2]))
         text = self._decoded(part, _UUENCODED.sub(b"", raw), kind)
@@ -352,7 +358,7 @@ def _plain(raw: bytes, part: Part) -> bytes:
     sent = re.match(r"\s*([\w-]*)", str(part.get("content-transfer-encoding", "")).lower())
     encoding = sent[1] if sent else ""
     if encoding == "quoted-printable":
-        return quopri.decodestring(raw)
+        return quopri.decodestring(_PADDED.sub(b"=", raw))
     if encoding == "base64":
         lines = raw.split(b"\n")
         encoded, others = b"".join(map(bytes.strip, lines)), b""
