@@ -289,6 +289,15 @@ class TestArchives:
             assert isinstance(bad, BadRecord)
             assert "a damaged archive: " in bad.reason
 
+    def test_names_have_the_encoding_that_they_were_written_in(self) -> None:
+        packed = zipped({"Mxxrz.txt": b"text", "Über.txt": b"text"})
+        found = read("zip", packed.replace(b"Mxxrz", "März".encode()))
+        names = [one.id.partition("/")[2] for one in found if isinstance(one, Document)]
+        assert names == ["März.txt", "Über.txt"]
+        (document,) = read("tar", tarred({"M\udce4rz.txt": b"text"}))
+        assert isinstance(document, Document)
+        assert document.id.endswith("/M\\udce4rz.txt")
+
     def test_links_are_counted(self) -> None:
         out = io.BytesIO()
         with tarfile.open(fileobj=out, mode="w") as archive:

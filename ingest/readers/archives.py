@@ -16,13 +16,13 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain, pairwise
 from pathlib import PurePosixPath
 from typing import IO, BinaryIO
 
 from slice_os.errors import ENCRYPTED, InputError
-from slice_os.ingest.readers.decoding import stream_of
+from slice_os.ingest.readers.decoding import UTF8, stream_of
 from slice_os.ingest.readers.reader import (
     LONGEST_FILE,
     BadRecord,
@@ -135,13 +135,13 @@ def read_zip(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
             if told := next((_ELSEWHERE[name] for name in names if name in _ELSEWHERE), None):
                 raise InputError(told)
             entries = [
-                entry
+                (entry, path)
                 for entry in archive.infolist()
-                if not entry.is_dir() and not _is_hidden(entry.filename)
+                if not entry.is_dir() and not _is_hidden(path := _in_zip(entry))
             ]
-            Unpacked().add(sum(entry.file_size for entry in entries))
-            for entry in entries:
-                name = f"{source}/{entry.filename}"
+            Unpacked().add(sum(entry.file_size for entry, _ in entries))
+            for entry, path in entries:
+                name = f"{source}/{path}"
                 if stat.S_ISLNK(entry.external_attr >> 16):
                     yield skipped(name, _LINK, "link", source)
                     continue
@@ -155,6 +155,13 @@ def read_zip(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
                     yield damaged(name, error)
     except (InputError, *DAMAGED) as error:
         yield damaged(source, error)
+
+
+def _in_zip(entry: zipfile.ZipInfo) -> str:
+    """The name of a file in an archive; programs of Macs do not say that it is in UTF-8."""
+    with suppress(UnicodeError):
+        return entry.filename.encode("cp437").decode()
+    return entry.filename
 
 
 def _kind(names: list[str]) -> str | None:
@@ -187,7 +194,9 @@ def read_tar(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
                 archive.members.clear()  # type: ignore[attr-defined]
                 if _is_hidden(entry.name):
                     continue
-                name = f"{source}/{entry.name}"
+                # Names have any encoding.
+                path = entry.name.encode(UTF8, "backslashreplace").decode()
+                name = f"{source}/{path}"
                 member = archive.extractfile(entry) if entry.isreg() else None
                 if member is not None:
                     yield PackedFile(name, name, member)
