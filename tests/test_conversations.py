@@ -112,6 +112,18 @@ class TestJson:
         ]
         assert document.metadata == {"queue": 3}  # type: ignore[union-attr]
 
+    @pytest.mark.parametrize(
+        ("parts", "text"),
+        [
+            (["I want to ", {"type": "bold", "text": "cancel"}, " now."], "I want to cancel now."),
+            ([{"type": "text", "text": "See:"}, {"type": "text", "text": "this"}], "See:\nthis"),
+            (["See:", "this"], "See:\nthis"),
+        ],
+    )
+    def test_words_with_styles_are_in_their_sentence(self, parts: object, text: str) -> None:
+        (document,) = read("json", json.dumps({"messages": [{"id": 1, "text": parts}]}))
+        assert document.text == text  # type: ignore[union-attr]
+
     def test_contact_lens(self) -> None:
         call = {
             "Channel": "VOICE",

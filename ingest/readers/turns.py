@@ -155,5 +155,8 @@ def _text(value: Any) -> str | None:
     """The text of a turn; the content of a message may be a list of parts, some of them text."""
     if isinstance(value, list):
         parts = (part.get("text") if isinstance(part, Mapping) else part for part in value)
-        return "\n".join(part for part in parts if part and isinstance(part, str))
+        # Strings beside objects are one text with styles, as Telegram writes it.
+        is_styled = {str, dict} <= set(map(type, value))
+        texts = (part for part in parts if part and isinstance(part, str))
+        return ("" if is_styled else "\n").join(texts)
     return value if isinstance(value, str) else None
