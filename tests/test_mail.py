@@ -10,6 +10,7 @@ from collections.abc import Callable
 from email.message import Message
 from email.mime.multipart import MIMEMultipart
 from email.mime.nonmultipart import MIMENonMultipart
+from html import escape
 from itertools import count
 from pathlib import Path
 
@@ -579,6 +580,29 @@ def test_own_words_are_the_senders(rest: str) -> None:
 def test_pages_mark_what_they_quote(page: str) -> None:
     expected = [("Yes.", None), ("Do you agree?", "(quoted)"), ("I do.", None)]
     assert authors(f"{HTML}{page}") == expected
+
+
+@pytest.mark.parametrize("quote", ["blockquote type=cite", "div class=gmail_quote"])
+def test_pages_say_whose_words_are_in_which_quotation(quote: str) -> None:
+    end = f"</{quote.split()[0]}>"
+    found = authors(
+        f"{HTML}<p>Yes.<p>On 2 March 2026, {escape(LEE)} wrote:<{quote}><p>I do."
+        f"<p>On 1 March 2026, Ann wrote:<{quote}><p>Do you?{end}<p>So do all.{end}<p>Good."
+    )
+    assert found == [
+        ("Yes.", None),
+        (f"On 2 March 2026, {LEE} wrote:", LEE),
+        ("I do.", LEE),
+        ("On 1 March 2026, Ann wrote:", "Ann"),
+        ("Do you?", "Ann"),
+        ("So do all.", LEE),
+        ("Good.", None),
+    ]
+
+
+def test_what_is_marked_twice_is_of_who_wrote_it() -> None:
+    quotation = "<div class=gmail_quote><blockquote class=gmail_quote>Do you agree?"
+    assert authors(f"{HTML}<p>{escape(LEE)} wrote:{quotation}")[-1] == ("Do you agree?", LEE)
 
 
 def test_the_introduction_may_be_marked_as_what_it_introduces() -> None:

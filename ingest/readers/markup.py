@@ -28,7 +28,7 @@ from slice_os.text.documents import Scalar
 
 HIDDEN = "hidden words left out"
 QUOTED = "quoted"
-"""The field ``part`` of what others wrote before."""
+"""The field ``part`` of what others wrote before, and the field of in how many quotations it is."""
 
 _BLOCKS = frozenset(
     "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset "  # noqa: SIM905
@@ -105,7 +105,7 @@ def html_sections(
 
     Its encoding is by default that of its byte order mark, or the one that it declares, or else as
     detected. What is left out is added to the counts, and its title to the metadata. In mail, the
-    paragraphs that a program marks as those of the message before have the field ``part``.
+    paragraphs that a program marks as those of the message before have the field `QUOTED`.
     """
     etree = needs("lxml.etree")
     if isinstance(page, bytes):
@@ -167,7 +167,7 @@ class _Element(NamedTuple):
     is_invisible: bool = False
     is_tiny: bool = False
     keeps_lines: bool = False
-    is_quoted: bool = False
+    quotes: int = 0
     is_block: bool = False
     is_apart: bool = False
     parts_all: bool = False
@@ -284,7 +284,7 @@ class _Paragraphs:
             text = _in_line(" ".join(self._pictures))
         self._pictures.clear()
         if text:
-            fields = self._fields | {"part": QUOTED} if element.is_quoted else self._fields
+            fields = self._fields | {QUOTED: element.quotes} if element.quotes else self._fields
             self._found.append(Turn(text, fields=fields))
         return text
 
@@ -313,7 +313,7 @@ def _within(
         ),
         is_tiny=outer.is_tiny if tiny is None else bool(tiny["none"]),
         keeps_lines=(outer.keeps_lines or tag in _PREFORMATTED or bool(_LINES_STYLE.search(style))),
-        is_quoted=outer.is_quoted or quoted,
+        quotes=outer.quotes + quoted,
         is_block=tag in _BLOCKS or display.startswith(_BLOCK_DISPLAYS),
         is_apart=apart or display.startswith("inline-"),
         parts_all=display.endswith(("flex", "grid")),

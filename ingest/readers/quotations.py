@@ -74,15 +74,15 @@ _FIELD = re.compile(
 
 
 class _Line(NamedTuple):
-    """A line without its marks of quotation, and whether a page marks it."""
+    """A line without its marks of quotation, and in how many quotations of a page it is."""
 
     body: str
     marks: int
-    is_within: bool
+    within: int
 
     @property
     def depth(self) -> int:
-        return self.marks or int(self.is_within)
+        return self.marks or self.within
 
 
 def marked(turns: Sequence[Turn]) -> Iterator[Turn]:
@@ -92,23 +92,23 @@ def marked(turns: Sequence[Turn]) -> Iterator[Turn]:
     ``(quoted)``. Lines stay as they are.
     """
     lines = [line for turn in turns for line in turn.text.split("\n")]
-    within = [turn.fields.get("part") == QUOTED for turn in turns for _ in turn.text.split("\n")]
+    within = [int(turn.fields.get(QUOTED, 0)) for turn in turns for _ in turn.text.split("\n")]
     authors = _authors(list(map(_line, lines, within)))
     start = 0
     for turn in turns:
         end = start + turn.text.count("\n") + 1
         for author, numbers in groupby(range(start, end), key=authors.__getitem__):
-            own = {name: value for name, value in turn.fields.items() if name != "part"}
+            own = {name: value for name, value in turn.fields.items() if name != QUOTED}
             quoted = {} if author is None else {"part": QUOTED, "from": author}
             text = "\n".join(lines[number] for number in numbers)
             yield turn._replace(text=text, fields=own | quoted)
         start = end
 
 
-def _line(line: str, is_within: bool) -> _Line:
+def _line(line: str, within: int) -> _Line:
     mark = _MARK.match(line) if ">" in line else None
     body = line[mark.end() :] if mark else line
-    return _Line(body.strip(), mark[0].count(">") if mark else 0, is_within)
+    return _Line(body.strip(), mark[0].count(">") if mark else 0, within)
 
 
 def _authors(lines: Sequence[_Line]) -> list[str | None]:
@@ -124,12 +124,14 @@ def _authors(lines: Sequence[_Line]) -> list[str | None]:
             found.append(found[-1] if found else rest)
             continue
         if introduction := _introduction(lines, number):
-            author, count, is_marked = introduction
+            author, count, after = introduction
             found += [author] * count
-            # A phone marks the introduction itself as what it introduces.
-            deeper = is_marked or not line.marks
-            marked[1 if line.is_within else line.marks + deeper] = author
-            rest = rest if is_marked or line.depth else author
+            # A program may mark the introduction itself as what it introduces, or mark that twice.
+            deeper = after.depth > line.depth
+            last = after.depth if after.within else line.depth + deeper
+            depths = range(line.depth + deeper, last + 1) or [line.depth]
+            marked |= dict.fromkeys(depths, author)
+            rest = rest if deeper or line.depth else author
             continue
         sender = _sender(lines, number) or (_UNKNOWN if _is_ruled(line.body) else None)
         if sender is not None and line.depth:
@@ -138,13 +140,13 @@ def _authors(lines: Sequence[_Line]) -> list[str | None]:
             rest, marked = sender, {}
         elif not line.depth:
             marked = {}
-        by_mark = marked.get(line.depth, rest if line.is_within and rest else _UNKNOWN)
+        by_mark = marked.get(line.depth, rest if line.within and rest else _UNKNOWN)
         found.append(by_mark if line.depth else rest)
     return found
 
 
-def _introduction(lines: Sequence[_Line], number: int) -> tuple[str, int, bool] | None:
-    """Who is quoted after such a line, its lines, and whether what follows is marked."""
+def _introduction(lines: Sequence[_Line], number: int) -> tuple[str, int, _Line] | None:
+    """Who is quoted after such a line, its lines, and the first line that follows."""
     joined = ""
     first = lines[number]
     for end in range(number, min(number + _LONGEST_INTRODUCTION, len(lines))):
@@ -159,11 +161,12 @@ def _introduction(lines: Sequence[_Line], number: int) -> tuple[str, int, bool] 
             return None
         behind = (lines[at] for at in range(end + 1, len(lines)))
         after = next((one for one in behind if one.body), None)
-        is_marked = after is not None and after.depth > (0 if first.is_within else first.marks)
-        dated = bool(_BEGINS.match(joined)) and any(map(str.isdigit, joined))
-        if not (is_marked or (dated and after is not None)):
+        if after is None:
             return None
-        return _author(found["before"], found["after"]), end + 1 - number, is_marked
+        is_marked = after.depth > (0 if first.within else first.marks)
+        if not (is_marked or (_BEGINS.match(joined) and any(map(str.isdigit, joined)))):
+            return None
+        return _author(found["before"], found["after"]), end + 1 - number, after
     return None
 
 
