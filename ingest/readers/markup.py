@@ -49,7 +49,7 @@ _UNSEEN = frozenset(
     "annotation annotation-xml audio canvas datalist defs desc head iframe metadata noembed "  # noqa: SIM905
     "noframes noscript script style symbol template title video".split()
 )
-_HIDDEN = re.compile(r"\bmso-hide\s*:\s*all|\bopacity\s*:\s*0(?:\.0*)?%?\s*(?:;|!|$)", re.I)
+_HIDDEN = re.compile(r"\bopacity\s*:\s*0(?:\.0*)?%?\s*(?:;|!|$)", re.I)
 _CLIPPED = re.compile(r"\boverflow\s*:\s*hidden", re.I)
 _FLAT = re.compile(r"(?:^|[;\s])(?:max-)?height\s*:\s*0(?!\.?\d*[1-9])", re.I)
 _VISIBILITY = re.compile(r"\bvisibility\s*:\s*(?:(?P<none>hidden|collapse)|visible)", re.I)
