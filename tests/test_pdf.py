@@ -243,6 +243,22 @@ def test_letters_that_are_drawn_one_by_one_make_words_on_a_page_with_gaps() -> N
     assert read(plain(turned, font))[0].split("\n") == LINES
 
 
+@pytest.mark.parametrize(
+    ("shown", "text"),
+    [
+        ("3 Tc (Terms of service) Tj", "Terms of service"),
+        ("2 Tc (AGREEMENT) Tj", "AGREEMENT"),
+        ("[(T)-250(e)-250(r)-250(m)-250(s)-800(o)-250(f)-800(u)-250(s)-250(e)] TJ", "Terms of use"),
+        ("[(a)-350(b)-350(c)-350(d)-350(e)-350(f)] TJ", "a b c d e f"),
+        ("[(a)-900(b)-900(c)-900(d)-900(e)-900(f)] TJ", "a b c d e f"),
+        ("[(I)-300(am)-300(in)-300(a)-300(go)-300(to)-300(it)] TJ", "I am in a go to it"),
+        ("(A G R E E M E N T) Tj", "A G R E E M E N T"),
+    ],
+)
+def test_words_whose_letters_are_apart_are_words(shown: str, text: str) -> None:
+    assert read(plain(f"BT /F 12 Tf 72 700 Td {shown} ET"))[0] == text
+
+
 def test_a_layer_of_recognised_text_is_read() -> None:
     scan = "q 600 0 0 780 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID a EI Q "
     layer = f"BT 3 Tr /F 12 Tf 72 700 Td ({SAYING}) Tj ET"

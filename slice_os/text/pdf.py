@@ -34,6 +34,12 @@ _MOST_SLANTED = 5
 # In heights of the letters on either side.
 _MOST_RAISED, _MOST_OVERLAP, _LEAST_SPACE, _MOST_SPACE = 0.5, 0.3, 0.12, 1
 
+# Words whose letters stand apart, by their letters and spaces.
+_SPREAD = re.compile("(?<!a)aa?(?: aa?){4,}(?!a)")
+_LEAST_SINGLE, _BETWEEN_WORDS = 0.7, 1.7
+# In heights; spaces between words that are single letters are wider, if there are no others.
+_MOST_SPREAD, _MOST_SPREAD_ALONE = 0.5, 0.22
+
 _LINE = re.compile(r"^[^\S\n]*(\S).*$", re.M)
 
 _WORD_END, _LINE_END = re.compile(r"\s"), re.compile("\n")
@@ -98,6 +104,8 @@ def page_text(page: Any) -> PageText:
     letters = [known[code] for code in codes]
     for at, shown in _wrongly_ended(codes, text_page, raw):
         letters[at] = shown
+    for at in _spread(letters, text_page, raw):
+        letters[at] = ""
     # PDFium has letters of higher planes, such as those of formulas, in two halves.
     for at, (high, low) in enumerate(pairwise(codes)):
         if 0xD800 <= high < 0xDC00 <= low < 0xE000:
@@ -182,6 +190,26 @@ def _wrongly_ended(codes: Sequence[int], text_page: Any, raw: Any) -> Iterator[t
                 yield at + 1, " " if gap > _LEAST_SPACE else ""
         elif code == _HYPHEN and _gap(at, at + 1, text_page, raw) is not None:
             yield at, "-"
+
+
+def _spread(letters: Sequence[str], text_page: Any, raw: Any) -> Iterator[int]:
+    """The spaces that PDFium puts between letters of a word, such as a title, that are apart.
+
+    They are narrower than those between its words.
+    """
+    kinds = {one: "a" if one.isalpha() else " " if one == " " else "." for one in set(letters)}
+    marks = "".join(map(kinds.__getitem__, letters))
+    for run in _SPREAD.finditer(marks):
+        parts = run[0].split(" ")
+        if sum(len(part) == 1 for part in parts) < _LEAST_SINGLE * len(parts):
+            continue
+        spaces = [at for at in range(*run.span()) if marks[at] == " "]
+        made = [at for at in spaces if raw.FPDFText_IsGenerated(text_page, at) == 1]
+        gaps = [(at, gap) for at in made if (gap := _gap(at - 1, at + 1, text_page, raw))]
+        within = _BETWEEN_WORDS * min((gap for _, gap in gaps), default=0.0)
+        narrow = [at for at, gap in gaps if gap < within]
+        most = _MOST_SPREAD if len(narrow) < len(gaps) else _MOST_SPREAD_ALONE
+        yield from narrow if within < _BETWEEN_WORDS * most else ()
 
 
 def _gap(at: int, other: int, text_page: Any, raw: Any) -> float | None:
