@@ -190,6 +190,7 @@ def tarred(files: dict[str, bytes]) -> bytes:
 
 
 def columnar(kind: str, **columns: list[object]) -> bytes:
+    """A file of Parquet or Arrow; a ``stream`` is of Arrow, too."""
     pa = pytest.importorskip("pyarrow")
     table = pa.table({"id": [f"{kind}-0", f"{kind}-1"], "text": [OTHER, SAYING], **columns})
     out = io.BytesIO()
@@ -198,7 +199,8 @@ def columnar(kind: str, **columns: list[object]) -> bytes:
 
         parquet.write_table(table, out)
     else:
-        with pa.ipc.new_file(out, table.schema) as writer:
+        make = pa.ipc.new_stream if kind == "stream" else pa.ipc.new_file
+        with make(out, table.schema) as writer:
             writer.write_table(table)
     return out.getvalue()
 

@@ -122,7 +122,7 @@ def test_what_cannot_be_read_says_why(name: str, content: bytes, why: str) -> No
     assert why in reason(read(name, content))
 
 
-@pytest.mark.parametrize("name", ["parquet", "arrow", "zip"])
+@pytest.mark.parametrize("name", ["parquet", "arrow", "stream", "zip"])
 def test_a_bit_that_is_flipped_anywhere_is_told_or_read_over(name: str) -> None:
     """Libraries that read damage without a check may even end the process."""
     need_libraries()
@@ -130,7 +130,7 @@ def test_a_bit_that_is_flipped_anywhere_is_told_or_read_over(name: str) -> None:
     for place in range(0, 8 * len(content), 13):
         changed = bytearray(content)
         changed[place // 8] ^= 1 << place % 8
-        for record in read(name, bytes(changed)):
+        for record in read("arrow" if name == "stream" else name, bytes(changed)):
             assert isinstance(record, Document) or "\n" not in record.reason
 
 
@@ -435,9 +435,11 @@ def test_a_sheet_whose_columns_share_a_name_is_refused_as_a_table_is() -> None:
     assert (document.text, document.metadata) == (SAYING, {"sheet": "Other"})
 
 
-@pytest.mark.parametrize("name", ["parquet", "arrow"])
-def test_a_number_that_is_missing_in_a_row_is_left_out(name: str) -> None:
-    rows = read(name, columnar(name, score=[float("nan"), 0.5]))
+@pytest.mark.parametrize(
+    ("name", "kind"), [("parquet", "parquet"), ("arrow", "arrow"), ("arrow", "stream")]
+)
+def test_a_number_that_is_missing_in_a_row_is_left_out(name: str, kind: str) -> None:
+    rows = read(name, columnar(kind, score=[float("nan"), 0.5]))
     assert [one.metadata for one in rows if isinstance(one, Document)] == [{}, {"score": 0.5}]
 
 

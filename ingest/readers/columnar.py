@@ -24,6 +24,7 @@ from slice_os.text.documents import Document
 
 _ROWS = 256
 _FRAME_ROWS = 1_024
+_STREAMED = b"\xff" * 4
 
 
 def as_documents(
@@ -135,10 +136,13 @@ def _parquet(stream: BinaryIO, options: ReadOptions) -> Iterator[Any]:
 def _arrow(stream: BinaryIO, options: ReadOptions) -> Iterator[Any]:
     import pyarrow as pa
 
-    file = pa.ipc.open_file(stream)
+    # Data sets of Hugging Face are written as streams.
+    is_stream = stream.read(len(_STREAMED)) == _STREAMED
+    stream.seek(0)
+    file = pa.ipc.open_stream(stream) if is_stream else pa.ipc.open_file(stream)
     check_columns(file.schema.names, options)
-    for number in range(file.num_record_batches):
-        batch = file.get_batch(number)
+    numbers = () if is_stream else range(file.num_record_batches)
+    for batch in file if is_stream else map(file.get_batch, numbers):
         for start in range(0, batch.num_rows, _ROWS):
             yield batch.slice(start, _ROWS)
 
