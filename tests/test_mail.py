@@ -450,6 +450,12 @@ def test_labels_say_what_utf_8_is_not(label: str, encoding: str, text: str) -> N
     assert body(head.encode() + b64encode(text.encode(encoding))) == text
 
 
+@pytest.mark.parametrize("label", ["*=us-ascii'en'koi8-r", "*0=koi;\n charset*1=8-r"])
+def test_a_label_may_be_in_parts_or_have_a_language(label: str) -> None:
+    head = f"Content-Type: text/plain; charset{label}\n\n"
+    assert body(head.encode() + "договор".encode("koi8-r")) == "договор"
+
+
 @pytest.mark.parametrize(
     "label", ["", "; charset=us-ascii", "; charset=nonsense", "; charset=utf-8"]
 )

@@ -98,7 +98,8 @@ class Part(Message):
     @property
     def parts(self) -> list[Part] | None:
         """The parts in it; None if it has none."""
-        inside = self.get_payload()
+        # The library's own way would decode it, by a label that may be no string.
+        inside = self._payload
         return cast("list[Part]", inside) if isinstance(inside, list) else None
 
     def get_boundary(self, failobj: Any = None) -> Any:
