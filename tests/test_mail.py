@@ -259,6 +259,10 @@ def test_messages_within_messages_are_read() -> None:
         ("Content-Type: message/rfc822\n\nno header: here it is not", "no header: here it is not"),
         ("Content-Type: message/rfc822\n\nWhat is this?", "What is this?"),
         (
+            "Content-Type: message/rfc822\n\nSubject: a\nContent-Type: multipart/mixed\n\nCafé",
+            "a\nCafé",
+        ),
+        (
             "Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\n"
             + b64encode(b"Subject: a\n\nb").decode(),
             "a\nb",

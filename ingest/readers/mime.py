@@ -98,9 +98,13 @@ class Part(Message):
     @property
     def parts(self) -> list[Part] | None:
         """The parts in it; None if it has none."""
-        # The library's own way would decode it, by a label that may be no string.
-        inside = self._payload
+        inside = self.get_payload()
         return cast("list[Part]", inside) if isinstance(inside, list) else None
+
+    def get_payload(self, i: int | None = None, decode: bool = False) -> Any:
+        """What is in it; the library would decode text, by a label that may be none."""
+        whole = i is None and not decode
+        return self._payload if whole else super().get_payload(i, decode)  # type: ignore[call-overload]
 
     def get_boundary(self, failobj: Any = None) -> Any:
         """The boundary as it is written; the library takes ``<`` and ``>`` off."""
