@@ -31,6 +31,10 @@ def read(rtf: str | bytes, **options: bool) -> tuple[str, dict[str, int], list[o
     return document.text, (counts or [{}])[0], parts
 
 
+# The end of a row of a table within another one.
+NEST = r"{\*\nesttableprops\trowd\cellx9\nestrow}{\nonesttables\par}"
+
+
 @pytest.mark.parametrize(
     ("rtf", "text"),
     [
@@ -38,6 +42,7 @@ def read(rtf: str | bytes, **options: bool) -> tuple[str, dict[str, int], list[o
         ("One\r\n two\\\nThree", "One two\nThree"),
         (r"a\{b\}\\ \~\_\emdash\lquote x\rquote \-y", "a{b}\\ \xa0\u2011—‘x’\xady"),
         (r"\trowd One\cell Two\cell\row Three", "One\tTwo\t\nThree"),
+        (rf"a\nestcell b\nestcell{NEST}c\nestcell{NEST}\cell\row d", "a\tb\t\nc\t\n\t\nd"),
         (r"\u8217'Caf\'e9 \u-10179 ?\u-8704 ?", "’Café 😀"),
         (r"{\uc0\u8364}5 {\uc2\u8364\'80\'80}6", "€5 €6"),
         (rf"{FONTS}\f1\'cf\'f0\'e8\'e2\'e5\'f2{{\f0 , \'e9}}", "Привет, é"),

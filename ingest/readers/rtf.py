@@ -45,7 +45,7 @@ _UNSEEN = frozenset(
     "printim private propname revtbl revtim rxe shprslt staticval stylesheet subject "
     "tc template title txe upr userprops xe xform".split()
 )
-_SEEN = frozenset("do fldrslt moMath moMathPara shpgrp shpinst sp".split())  # noqa: SIM905
+_SEEN = frozenset("do fldrslt moMath moMathPara nesttableprops shpgrp shpinst sp".split())  # noqa: SIM905
 # Groups whose words stand beside the text.
 _BESIDE = {
     "annotation": "comment", "dptxbxtext": TEXT_BOX, "footnote": "footnote", "shptxt": TEXT_BOX,
