@@ -56,16 +56,15 @@ def computed(runner: tuple[str, ...], given: str) -> tuple[np.ndarray, np.ndarra
 
 @pytest.mark.timeout(1800)
 def test_avx2_alone_gives_the_same_cosines_and_verdicts() -> None:
-    lines = (REPOSITORY / "demo" / "dialogues.jsonl").read_text("utf-8").splitlines()[:360:30]
+    lines = (REPOSITORY / "demo" / "dialogues.jsonl").read_text("utf-8").splitlines()[:360:90]
     calls = [" ".join(turn["text"] for turn in json.loads(line)["text"])[:60] for line in lines]
-    contracts = sorted((REPOSITORY / "demo" / "contracts").iterdir())[:3]
-    clauses = [file.read_text("utf-8")[3000:3400] for file in contracts]
+    contract = min((REPOSITORY / "demo" / "contracts").iterdir()).read_text("utf-8")
     pairs = (REPOSITORY / "benchmarks" / "contrasts" / "development.jsonl").read_text("utf-8")
     rows = [json.loads(line) for line in pairs.splitlines()]
     said = [(row["phrase"], row["says"].replace("[[", "").replace("]]", "")) for row in rows]
-    claims = sorted(said, key=lambda claim: len(claim[1]))[:15]
-    texts = [*calls, *clauses]
-    assert len(texts) == len(claims) == 15
+    claims = sorted(said, key=lambda claim: len(claim[1]))[:15:3]
+    texts = [*calls, contract[3000:3200]]
+    assert len(texts) == len(claims) == 5
     given = json.dumps([texts, claims])
     (here, ours), (there, theirs) = computed((), given), computed(HASWELL, given)
     assert np.abs(here - there).max() <= MOST
