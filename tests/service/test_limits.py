@@ -445,9 +445,9 @@ def test_large_answers_that_nobody_reads_hold_up_their_key_alone(
 ) -> None:
     keys = tmp_path / "keys.jsonl"
     ann, bo = ({"Authorization": f"Bearer {new_key(keys, one, ['read'])}"} for one in "ab")
-    limits = Limits(answers_bytes=50_000_000, idle_seconds=2.0)
+    limits = Limits(answers_bytes=16_000_000, idle_seconds=2.0, bytes_per_second=1 << 24)
     app = create_app(replace(settings, limits=limits, keys=keys))
-    monkeypatch.setattr(LocalStore, "document_text", lambda *_: "a" * 30_000_000)
+    monkeypatch.setattr(LocalStore, "document_text", lambda *_: "a" * 10_000_000)
     with in_thread(app) as address:
         host, port = address.removeprefix("http://").split(":")
 
