@@ -103,6 +103,7 @@ def proxying(proxy: Proxy) -> Iterator[Proxy]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        wbufsize = -1  # else the body waits 40 ms for who got the headers to say so
 
         def answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))

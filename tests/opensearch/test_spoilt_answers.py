@@ -130,7 +130,7 @@ def test_a_load_goes_on_after_what_passes(
     assert_as_if_in_one_go(opensearch, index_name, f"{index_name}-fresh")
 
 
-@pytest.mark.usefixtures("small_requests")
+@pytest.mark.usefixtures("small_requests", "quick_lease")
 def test_an_index_that_is_deleted_meanwhile(
     opensearch: OpenSearch, address: str, index_name: str, encoder: SpanEncoder, lines: Path
 ) -> None:
