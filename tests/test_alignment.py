@@ -77,22 +77,21 @@ def test_lone_surrogates_are_refused(encoder: SpanEncoder, text: str, place: int
         encoder.align(text)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
-        "The quick brown fox can't jump. " * 32_768,
-        "a" * 1_000_000,
-        "a-" * 500_000,
-        "_" * 1_000_000,
-        "." * 1_000_000,
-        "我想取消订阅" * 160_000,
-        "\0" * 1_000_000,
-        "ab😀" * 300_000,
+        "The quick brown fox can't jump. " * 6_000,
+        "a" * 200_000,
+        "a-" * 100_000,
+        "_" * 200_000,
+        "." * 200_000,
+        "我想取消订阅" * 32_000,
+        "\0" * 200_000,
+        "ab😀" * 60_000,
     ],
     ids=["spaces", "letters", "joined", "underscores", "dots", "han", "nul", "emoji"],
 )
-def test_a_megabyte(encoder: SpanEncoder, text: str) -> None:
+def test_a_long_text(encoder: SpanEncoder, text: str) -> None:
     check(encoder.align(text))
 
 

@@ -184,17 +184,14 @@ def test_folders_of_an_archive_take_bounded_memory() -> None:
     assert peak < 1 << 21
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("unit", [",", "x", "中", "🇩", "_"])
 def test_text_without_white_space_is_aligned_in_blocks(encoder: SpanEncoder, unit: str) -> None:
-    text = unit * (5 * BLOCK_CHARACTERS)
-    aligned = encoder.align(text)
-    words = aligned.words
-    assert (words[1:, 0] >= words[:-1, 1]).all()
+    text = unit * (3 * BLOCK_CHARACTERS)
     tracemalloc.start()
-    encoder.align(text)
+    words = encoder.align(text).words
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
+    assert (words[1:, 0] >= words[:-1, 1]).all()
     assert peak < 200 * len(text)
 
 

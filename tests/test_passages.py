@@ -169,12 +169,9 @@ def test_cutting_a_long_document_takes_little_memory(encoder: SpanEncoder) -> No
     assert peak < 20 * len(text)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "unit", ["The date is set. ", "a", "_", pytest.param("x;", marks=pytest.mark.release)]
-)
-def test_a_megabyte_is_cut(encoder: SpanEncoder, unit: str) -> None:
-    document = Document("d", unit * (1_000_000 // len(unit)))
+@pytest.mark.parametrize("unit", ["The date is set. ", "a", "_", "x;"])
+def test_a_long_text_is_cut(encoder: SpanEncoder, unit: str) -> None:
+    document = Document("d", unit * (200_000 // len(unit)))
     passages = cut(encoder, document)
     check(encoder, document, passages, 128)
 
