@@ -6,6 +6,6 @@ from tests.opensearch import test_topics as shared
 
 from .shared import names_of
 
-globals().update(names_of(shared))
+globals().update(names_of(shared, test_the_command_line_knows_what_is_new="asks as mining does"))
 
 pytestmark = pytest.mark.release
