@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib
 import json
 import os
 import re
@@ -122,7 +123,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, demo_store: Path) -> Path:
 def run(command: str | list[str], folder: Path) -> str:
     binaries = Path(sys.executable).parent
     path = f"{binaries}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "HAYSTACK_TELEMETRY_ENABLED": "False"}
+    environment = {**os.environ, "PATH": path}
     shell = isinstance(command, str)
     done = subprocess.run(
         command, shell=shell, cwd=folder, env=environment, capture_output=True, text=True
@@ -172,7 +173,7 @@ def printed_hits(lines: str) -> list[tuple[float, str, str]]:
 
 
 @pytest.mark.slow
-def test_the_examples_run(folder: Path) -> None:
+def test_the_examples_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commands = [
         line
         for block in fences(README, "sh")
@@ -181,7 +182,7 @@ def test_the_examples_run(folder: Path) -> None:
     ]
     assert {command.split()[1] for command in commands} == {"ingest", "search", "mine", "scan"}
     for command in commands:
-        output = run(command, folder)
+        output = run_here(command, folder, monkeypatch)
         if ".jsonl" in command and ">" in command:
             output = (folder / command.split("> ")[1]).read_text("utf-8")
         if "ingest" not in command:
@@ -357,19 +358,22 @@ def test_the_tutorial_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.slow
 @pytest.mark.release
-def test_the_examples_of_frameworks_answer(folder: Path) -> None:
+def test_the_examples_of_frameworks_answer(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name in ("langchain_core", "haystack", "llama_index.core", "spacy"):
         pytest.importorskip(name, reason=f"{name} is not installed; `make test` installs it")
     page, vectors = (REPOSITORY / "docs" / name for name in ("frameworks.md", "vectors.md"))
     (ingest,) = (line for line in "".join(fences(page, "sh")).splitlines() if "ingest" in line)
-    run(ingest, folder)
+    run_here(ingest, folder, monkeypatch)
+    monkeypatch.setenv("HAYSTACK_TELEMETRY_ENABLED", "False")
     programs = fences(page, "python") + fences(vectors, "python")
     # spaCy knows the component once slice-os is installed with its entry point.
-    known = "import slice_os.integrations.spacy_spans\n"
-    answers = [
-        run([sys.executable, "-c", known + program if "spacy" in program else program], folder)
-        for program in programs
-    ]
+    importlib.import_module("slice_os.integrations.spacy_spans")
+    answers = []
+    for program in programs:
+        exec(program, {})
+        answers.append(capsys.readouterr().out)
     *searches, spans, cosines = answers
     assert [len(printed_hits(answer)) for answer in searches] == [3, 3, 3, 3]
     assert [line[6:30] for line in spans.splitlines()] == [
