@@ -1,6 +1,6 @@
 """CPU time and memory of pages and marks of a PDF file of 600 pages.
 
-    python benchmarks/original_pages.py
+    python benchmarks/original_pages.py [--pages N]
 
 The demo contracts are set as in `wrapped_pages`, again and again, with a number on each page.
 Prints the seconds to draw a page with its marks and 1,000 pixels wide, the same if another page has
@@ -10,6 +10,7 @@ copy; and the highest resident memory after each, in MiB, with that of making th
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import json
 import re
@@ -26,17 +27,16 @@ from slice_os.originals.finding import Original, original_at
 from slice_os.originals.pdf_pages import opened, view_page
 from slice_os.text.documents import Document, Extent
 
-PAGES = 600
 WIDTH = 1_000
 CONTRACTS = Path(__file__).parents[1] / "demo" / "contracts"
 TERMINATES = re.compile(r"party\s+may\s+terminate[^.]{0,60}")
 
 
-def numbered(folder: Path) -> Path:
-    """The file."""
+def numbered(folder: Path, count: int) -> Path:
+    """The file of so many pages."""
     setting = Setting("Times-Roman", 11, 1, True)
     texts = [one for path in sorted(CONTRACTS.glob("*.txt")) for one in paragraphs(path)]
-    pages = itertools.islice(itertools.cycle(pages_of(texts, setting)), PAGES)
+    pages = itertools.islice(itertools.cycle(pages_of(texts, setting)), count)
     path = folder / "long.pdf"
     numbered = (f"{page}\n{shown(f'Sheet {at}', 500, 20, 8)}" for at, page in enumerate(pages))
     path.write_bytes(pdf(list(numbered), setting.font))
@@ -60,8 +60,11 @@ def measured(work: Callable[[], object]) -> dict[str, float]:
 
 def main() -> None:
     """Make the file, measure, and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pages", type=int, default=600)
+    count = parser.parse_args().pages
     with tempfile.TemporaryDirectory() as folder:
-        path = numbered(Path(folder))
+        path = numbered(Path(folder), count)
         original = original_at(path.name, str(path))
         document: Document = original.read()
         text = document.text
@@ -72,7 +75,7 @@ def main() -> None:
         page_twice = f"{text}\n{text[first.start : first.end]}"
         found = {
             "megabytes": round(path.stat().st_size / 1e6, 1),
-            "draw": measured(lambda: draw(original, text, spans, 300)),
+            "draw": measured(lambda: draw(original, text, spans, count // 2)),
             "draw_one_of_two_alike": measured(lambda: draw(original, page_twice, spans, 1)),
             "hits": len(marks),
             "mark": measured(lambda: write_highlights(original, original.read(), marks, copy)),
