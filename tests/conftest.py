@@ -42,7 +42,6 @@ DEMO = Path(__file__).parents[1] / "demo"
 BUNDLED = Path(slice_os.__file__).parent / "models"
 MOST_CPU_SECONDS = 5.0
 Shared = Callable[[str, Callable[[Path], object]], Path]
-RELEASE_ALONE = re.compile(r"^pytestmark = .*\bpytest\.mark\.release\b", re.MULTILINE)
 # What a worker starts for itself: all tests with one of these run on the same worker.
 STARTED = {"tight_node", "scriptless_node", "two_nodes", "node"}
 
@@ -173,10 +172,13 @@ def demo_store(shared: Shared) -> Path:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Without the release lane, its files are not read: frameworks take seconds to import."""
-    if config.option.markexpr != "not release" or not collection_path.match("test_*.py"):
+    """Files without a test of the lane are not read: frameworks take seconds to import."""
+    lane = config.option.markexpr
+    if lane not in ("not release", "version") or not collection_path.match("test_*.py"):
         return None
-    return RELEASE_ALONE.search(collection_path.read_text("utf-8")) is not None or None
+    mark = re.compile(rf"^pytestmark = .*\bpytest\.mark\.{lane.split()[-1]}\b", re.MULTILINE)
+    marked = mark.search(collection_path.read_text("utf-8")) is not None
+    return marked == lane.startswith("not ") or None
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
