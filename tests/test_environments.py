@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from .test_packaging import build
+from .test_packaging import wheel
+
+__all__ = ["wheel"]
 
 REPOSITORY = Path(__file__).parents[1]
 TOOLS = ["pytest>=8.3", "hypothesis>=6.100", "packaging>=24.0"]
@@ -25,19 +27,14 @@ TESTS = {
 pytestmark = [pytest.mark.slow, pytest.mark.release, pytest.mark.timeout(1_200)]
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if find_spec("uv") is None:
-        pytest.skip("needs uv: `make test-all` installs it")
-    return build(REPOSITORY, tmp_path_factory.mktemp("wheel"), "wheel")
-
-
 @pytest.mark.parametrize(
     "resolution", ["highest", pytest.param("lowest-direct", marks=pytest.mark.large)]
 )
 def test_the_wheel_passes_without_development_packages(
     resolution: str, wheel: Path, tmp_path: Path
 ) -> None:
+    if find_spec("uv") is None:
+        pytest.skip("needs uv: `make test-all` installs it")
     environment = tmp_path / "environment"
     uv = [sys.executable, "-m", "uv"]
     subprocess.run([*uv, "venv", "--quiet", "--python", sys.executable, environment], check=True)

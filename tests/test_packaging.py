@@ -24,6 +24,8 @@ from filelock import FileLock
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from .conftest import Shared
+
 REPOSITORY = Path(__file__).parents[1]
 MEGABYTE = 1_000_000
 FOLDERS = ["demo", "export", "ingest", "mappings"]
@@ -45,14 +47,11 @@ def build(source: Path, out: Path, target: str) -> Path:
     return archive
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(REPOSITORY, tmp_path_factory.mktemp("wheel"), "wheel")
-
-
-@pytest.fixture(scope="module")
-def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(REPOSITORY, tmp_path_factory.mktemp("sdist"), "sdist")
+@pytest.fixture(scope="session")
+def wheel(shared: Shared) -> Path:
+    """Built once, for all workers."""
+    (archive,) = shared("wheel", lambda out: build(REPOSITORY, out, "wheel")).iterdir()
+    return archive
 
 
 @pytest.fixture(scope="module")
@@ -83,8 +82,8 @@ def test_the_wheel_is_small(wheel: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.release
-def test_the_source_archive_builds_the_same_wheel(wheel: Path, sdist: Path, tmp_path: Path) -> None:
-    with tarfile.open(sdist) as archive:
+def test_the_source_archive_builds_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    with tarfile.open(build(REPOSITORY, tmp_path / "sdist", "sdist")) as archive:
         assert all(entry.isreg() or entry.isdir() for entry in archive)
         archive.extractall(tmp_path / "source")
     (source,) = (tmp_path / "source").iterdir()
