@@ -97,8 +97,10 @@ SCRIPTS = [
 
 # Those that take half a minute or more, or time what they run.
 LARGE = (
-    *("engines", "local_kernel", "make_recall_walk", "page_speed", "processors"),
-    *("verifier_fitting", "walks"),
+    *("checksums", "engines", "hit_latency", "ingest_memory", "local_kernel", "make_recall_walk"),
+    *("original_pages", "page_speed", "processors", "read_contrasts", "reading_order"),
+    *("remembered", "service_load", "topics_pass", "verifier_fitting", "verify_latency"),
+    *("verify_profile", "walks", "wrapped_pages"),
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.release]

@@ -10,7 +10,6 @@ globals().update(
     names_of(
         shared,
         TestCreating="makes clients of opensearch-py",
-        test_four_workers_of_which_two_are_killed_equal_one="asks no more than single steps",
     )
 )
 
