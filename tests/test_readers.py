@@ -298,6 +298,15 @@ class TestCsv:
         assert bad.line == 1
         assert reason in bad.reason
 
+    @pytest.mark.parametrize(("id_field", "stored"), [("key", 1), ("kye", 0), ("id", 1)])
+    def test_column_of_ids_that_is_named_must_be_there(
+        self, read_file: Read, id_field: str, stored: int
+    ) -> None:
+        documents, bad = read_file("a.csv", "key,text\n1,hello\n", id_field=id_field)
+        assert len(documents) == stored
+        reason = "no column 'kye' in the header row; the columns are 'key', 'text'"
+        assert [one.reason for one in bad] == [reason] * (1 - stored)
+
     def test_header_alone_is_an_empty_table(self, read_file: Read) -> None:
         documents, (skipped,) = read_file("a.csv", "id,text\n")
         assert (documents, skipped.reason) == ([], "nothing in it")
