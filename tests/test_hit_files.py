@@ -381,6 +381,12 @@ class TestCommands:
         assert done.status == 2
         assert "not both" in done.err
 
+    @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+    def test_name_the_file_that_cannot_be_written(self, run: Run) -> None:
+        Path("call.txt").write_text("I want to cancel my plan today.")
+        done = run("scan", "call.txt", "-p", "end my plan", "-o", "/proc/hits.csv")
+        assert done == Outcome(1, "", "slice-os: /proc/hits.csv: No such file or directory\n")
+
     def test_leave_nothing_after_ctrl_c(self, tmp_path: Path) -> None:
         arguments = ["scan", "-", "--format", "jsonl", "-p", "end my plan", "-o", "hits.jsonl"]
         with subprocess.Popen(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -60,7 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(143 if _Terminated in map(type, (error, error.__context__)) else 130)
     except OSError as error:
         discard_output()
-        _complain(str(error))
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        reason = "the disk is full; make room, then try again" if full else error.strerror or error
+        _complain(f"{error.filename}: {reason}" if error.filename else str(reason))
         sys.exit(1)
     except UnicodeEncodeError as error:
         _complain(f"{error.object!r}: not valid UTF-8; give names and texts in UTF-8")

@@ -57,7 +57,10 @@ def _claimed(path: Path) -> tuple[Path, BinaryIO]:
     """A new file beside another one, which no process deletes while it is open here."""
     while True:
         part = path.with_name(f".{token_hex(8)}.part{path.suffix}")
-        claim = part.open("xb")
+        try:
+            claim = part.open("xb")
+        except OSError as error:  # about the file that was asked for, not the one beside it
+            raise OSError(error.errno, error.strerror, str(path)) from None
         with suppress(OSError):  # a disk without locks
             _lock(claim, wait=True)
         if os.fstat(claim.fileno()).st_nlink:  # or it was deleted before it was locked
