@@ -290,8 +290,9 @@ def test_whole_texts_are_tagged_line_by_line(run: Run) -> None:
     assert (third["topics"], third["topic_hits"]) == ([], [])
 
 
-def test_a_line_that_is_no_text_does_not_end_whole_texts(run: Run) -> None:
+def test_neither_other_lines_nor_rules_end_whole_texts(run: Run) -> None:
     Path("topics/refund.toml").write_text(REFUND)
+    Path("topics/both.toml").write_text('all = ["cancel", "refund"]\n')
     Path("in.jsonl").write_text('{"n": 1}\n{"text": "please refund me"}\n')
     outcome = run("topics", "tag", "in.jsonl", "--topics", "topics", "--utterances")
     assert (outcome.status, len(outcome.err.splitlines())) == (1, 1)

@@ -77,7 +77,8 @@ def tag(
     loaded = encoder.load()
     if utterances:
         threshold = UTTERANCE_THRESHOLD if least is None else least
-        finder = partial(_whole_texts, UtteranceTagger(found, loaded, threshold))
+        worded = [topic for topic in found if topic.phrases]  # others combine these
+        finder = partial(_whole_texts, UtteranceTagger(worded, loaded, threshold))
     else:
         finder = partial(_hits, TopicTagger(found, loaded, exclusive))
     bad = 0
