@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
@@ -14,6 +15,8 @@ _LEAST_OWN = 2
 _MOST = 6
 # A word that so many documents have says little about any of them.
 _COMMON = 0.4
+# What is before the words: signs of a quotation, a time, a speaker.
+_BEFORE = re.compile(r"^(?:>\s*)*(?:\[?[\d:.]+\]?\s+)?(?:[^\W\d]\w*(?: \d+)?:\s+)?")
 # Function words, and courtesies.
 _PLAIN = frozenset(
     "a about all am an and any anything are as at be been but by bye can could day did do does "  # noqa: SIM905
@@ -73,7 +76,7 @@ def frequent_sentences(texts: Iterable[str]) -> list[str]:
 def _sentences(text: str) -> Iterable[tuple[tuple[str, ...], str]]:
     start = 0
     for end in sentence_ends(text):
-        sentence = text[start:end].strip()
+        sentence = _BEFORE.sub("", text[start:end].strip())
         start = end
         if "\n" in sentence:  # wrapped, or two turns
             continue

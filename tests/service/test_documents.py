@@ -143,6 +143,8 @@ def test_frequent_sentences_say_something() -> None:
         for number, end in enumerate(["!", ".", " "])
     ]
     assert frequent_sentences(texts) == ["My card was stolen!"]
+    spoken = [f"{before}My card was stolen." for before in ("[00:07] Speaker 1: ", "Ann: ", "> ")]
+    assert frequent_sentences(spoken) == ["My card was stolen."]
 
 
 def test_highlights_have_the_turns_of_a_conversation(client: TestClient) -> None:

@@ -16,6 +16,7 @@ BEGIN = f"""
 import {{ FoundHits }} from "{ASSETS.as_uri()}/found-hits.js";
 import {{ lowest, ordered, usualCut }} from "{ASSETS.as_uri()}/scores.js";
 import {{ queryBody, samePhrases }} from "{ASSETS.as_uri()}/asked.js";
+import {{ inALine }} from "{ASSETS.as_uri()}/welcome.js";
 import {{ fromFragment, toFragment }} from "{ASSETS.as_uri()}/address.js";
 const hit = (cosine, probability, start = 0) =>
   ({{ doc_id: "a", start, end: start + 1, cosine, probability, band: "unsure", text: "" }});
@@ -46,6 +47,10 @@ function found(...hits) {{
         ("ordered([hit(.5, .2, 7), hit(.4, .9, 3)], 'place').map((one) => one.start)", [3, 7]),
         ("ordered([hit(.5, .2), hit(.4, .9)], 'probability')[0].cosine", 0.4),
         ("usualCut({ threshold: .6, min_probability: null })", {"measure": "cosine", "least": 0.6}),
+        (
+            "inALine({ documents: 2, first: null, kinds: { from: 3, queue: 2 } })",
+            "2 documents, 3 senders, 2 queues",
+        ),
         ("toFragment(fromFragment(''))", "#search"),
         ("fromFragment('#search?phrase=I+want').phrases", ["I want"]),
         ("samePhrases({ phrases: ['a'], counters: [] }, { phrases: ['b'], counters: [] })", False),

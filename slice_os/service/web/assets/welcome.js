@@ -27,6 +27,9 @@ export function welcome(notice, overview, search) {
   notice.append(element("p", {}, "A probability says how likely the words mean your phrase: of 100 hits with 70 %, about 70 do."));
 }
 
+/** What values of the fields of mails are called, whose names are no nouns. */
+const NOUNS = new Map([["from", "sender"], ["to", "recipient"]]);
+
 /** "3,000 dialogues, 2 March to 26 April 2026, 6 queues". */
 export function inALine({ documents: number, first, last, kinds }) {
   const parts = [documents(number)];
@@ -35,7 +38,7 @@ export function inALine({ documents: number, first, last, kinds }) {
     const sameYear = begin.getUTCFullYear() === end.getUTCFullYear();
     parts.push(first === last ? DATE.format(begin) : `${(sameYear ? DAY : DATE).format(begin)} to ${DATE.format(end)}`);
   }
-  for (const [field, values] of Object.entries(kinds)) parts.push(`${counted(values)} ${many(field)}`);
+  for (const [field, values] of Object.entries(kinds)) parts.push(`${counted(values)} ${many(NOUNS.get(field) ?? field)}`);
   return parts.join(", ");
 }
 
