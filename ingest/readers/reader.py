@@ -46,7 +46,8 @@ class ReadOptions:
     """Fields of a JSON line or columns of a table to read, and the encoding.
 
     Attributes:
-        id_field: the document's id; a record without it gets the id ``NAME#LINE``.
+        id_field: the document's id; a record without it gets the id ``NAME#LINE``. A table has to
+            have this column, unless it is the default.
         text_field: the document's text.
         metadata_fields: the fields to keep as metadata; None keeps every other scalar field.
         group_by: the field that the turns of a document share, with its id; None makes every
