@@ -21,6 +21,7 @@ from slice_os import Corpus, SpanEncoder
 from slice_os.ingest import apart
 from slice_os.ingest.formats import format_of, reader_named
 from slice_os.ingest.readers import BadRecord, ReadNote, ReadOptions, SkippedFile, archives
+from slice_os.ingest.readers.reader import NO_MEMORY
 from slice_os.ingest.reading import read_stream
 from slice_os.text.documents import Document
 
@@ -313,6 +314,28 @@ class TestArchives:
             (skipped,) = read(name, content.getvalue())
             assert isinstance(skipped, SkippedFile)
             assert skipped.kind == "link in s"
+
+    def test_damaged_lzma_says_so(self) -> None:
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_LZMA) as archive:
+            archive.writestr("a.txt", SAYING)
+            archive.writestr("b.txt", SAYING)
+        content = bytearray(packed.getvalue())
+        content[content.index(b"a.txt") + 9] ^= 0xFF  # its properties
+        bad, whole = read("zip", bytes(content))
+        assert isinstance(bad, BadRecord)
+        assert "a damaged archive: " in bad.reason
+        assert isinstance(whole, Document)
+        assert whole.text == SAYING
+
+    def test_a_packed_file_that_needs_much_memory_says_so(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def no_room(_self: zipfile.ZipExtFile, _most: int = -1) -> bytes:
+            raise MemoryError
+
+        monkeypatch.setattr(zipfile.ZipExtFile, "read", no_room)
+        assert reason(read("zip", zipped({"a.txt": b"text"}))) == NO_MEMORY
 
     def test_bombs_are_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(archives, "LONGEST_UNPACKED", 1 << 20)

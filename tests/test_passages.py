@@ -241,6 +241,8 @@ def test_documents_are_read_only_a_little_ahead(encoder: SpanEncoder) -> None:
         ({"segments": (Segment(0, 2), Segment(1, 3))}, "overlaps"),
         ({"segments": (Segment(0, 2.0),)}, "segment 0..2.0 .*has no integers"),
         ({"segments": (Segment(0, 2, "\ud800"),)}, "speaker"),
+        ({"segments": (Segment(0, 2, start_time=float("inf")),)}, "time inf; give seconds"),
+        ({"segments": (Segment(0, 2, end_time=float("nan")),)}, "time nan; give seconds"),
     ],
 )
 def test_documents_that_cannot_be_stored_are_refused(

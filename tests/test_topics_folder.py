@@ -304,6 +304,9 @@ class TestFolder:
         (f"all = {json.dumps(['a'] * 101)}", "101 topics; 100 are the most"),
         (f'all = [{{ topic = "a", first = "{"9" * 400} words" }}]', 'give "20 seconds"'),
         (f"phrases = {'[' * 5_000}", "nested too deeply"),
+        ("a." * 200_000 + "b = 1", "a key of more than 32 parts"),
+        (f"[{'a . ' * 20_000}b]\nc = 1\nd = 1", "a key of more than 32 parts"),
+        ("where = { " + '"".' * 40 + "b = 1 }", "a key of more than 32 parts"),
     ],
 )
 def test_files_beyond_the_bounds_are_told_and_left_out(

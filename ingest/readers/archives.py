@@ -25,6 +25,7 @@ from slice_os.errors import ENCRYPTED, InputError
 from slice_os.ingest.readers.decoding import UTF8, stream_of
 from slice_os.ingest.readers.reader import (
     LONGEST_FILE,
+    NO_MEMORY,
     BadRecord,
     PackedFile,
     PackedStream,
@@ -32,6 +33,11 @@ from slice_os.ingest.readers.reader import (
     bad_record,
     skipped,
 )
+
+try:
+    from lzma import LZMAError
+except ImportError:  # a Python that unpacks none
+    LZMAError = zlib.error  # type: ignore[misc,assignment]
 
 LONGEST_UNPACKED = 1 << 34
 """Bytes that an archive may unpack to."""
@@ -52,6 +58,8 @@ DAMAGED = (
     OSError,
     NotImplementedError,
     ValueError,
+    LZMAError,
+    MemoryError,  # of a dictionary of gigabytes
 )
 """What the libraries raise on a damaged archive."""
 
@@ -245,6 +253,7 @@ def _is_hidden(path: str) -> bool:
 def damaged(name: str, error: Exception) -> BadRecord:
     """The bad record of an archive, or of a file in it, that cannot be read to its end."""
     why = str(error) if isinstance(error, InputError) else f"a damaged archive: {error}"
+    why = NO_MEMORY if isinstance(error, MemoryError) else why
     return bad_record(name, None, why, "")
 
 

@@ -73,8 +73,8 @@ class Document:
 
     Raises an `InputError` if the id or the text is not a string, the id is empty, the language is
     not a code, there is a lone surrogate, a metadata value is not a string, a boolean or a number
-    that JSON can carry, or segments overlap, go beyond the text or have offsets that are no
-    integers.
+    that JSON can carry, or segments overlap, go beyond the text, have offsets that are no integers
+    or times that are not finite.
     """
 
     id: str
@@ -124,6 +124,9 @@ class Document:
                     f"{where}: segment {segment.start}..{segment.end} overlaps the one before it, "
                     f"goes beyond the text of {len(self.text)} characters, or has no integers"
                 )
+            for time in (segment.start_time, segment.end_time):
+                if isinstance(time, float) and not isfinite(time):
+                    raise InputError(f"{where}: a segment has the time {time}; give seconds")
             position = segment.end
 
 

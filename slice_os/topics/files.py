@@ -29,6 +29,8 @@ else:
 LONGEST_FILE = 1 << 20
 """Bytes of a topic file."""
 
+# Reading a key takes the square of its parts in time and memory; those of a topic have three.
+_LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){32}""")
 # Of the whole file, on a line of its own, and of what was learned.
 _MARK = re.compile(r"^# checksum ([0-9a-f]{16})[^\n]*\n?", re.MULTILINE)
 _LEARNED_MARK = re.compile(r"^\[learned\] *# checksum ([0-9a-f]{16})", re.MULTILINE)
@@ -136,6 +138,8 @@ def parse_written(content: bytes, name: str) -> tuple[Topic | None, list[str], l
         return None, [f"more than {LONGEST_FILE:,} bytes; make several topics of it"], []
     try:
         text = content.decode("utf-8")
+        if _LONG_KEY.search(text):
+            return None, ["a key of more than 32 parts, joined by '.'; write shorter keys"], []
         table = tomllib.loads(text)
     except ValueError as error:
         return None, [f"not valid TOML ({error})"], []
