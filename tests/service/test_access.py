@@ -149,6 +149,9 @@ def test_a_file_has_no_key_itself(tmp_path: Path) -> None:
     assert find_key(read_keys(path), secret + "x") is None
     with pytest.raises(InputError, match="has a key of 'ann'"):
         new_key(path, "ann", ["write"])
+    path.write_text(path.read_text().rstrip())  # as some editors leave it
+    other = new_key(path, "bo", ["read"])
+    assert [find_key(read_keys(path), one).name for one in (secret, other)] == ["ann", "bo"]
 
 
 @pytest.mark.parametrize("line", ["", "{", '{"name": "a"}', '{"name": "a", "scopes": ["all"]}'])

@@ -66,11 +66,12 @@ def new_key(path: Path, name: str, scopes: Sequence[str]) -> str:
     packed = orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
     _key(packed, "the key")
     try:
-        known = path.read_bytes().splitlines() if path.exists() else []
-        if any(_key(one, str(path)).name == name for one in known if one.strip()):
+        before = path.read_bytes() if path.exists() else b""
+        known = (_key(one, str(path)).name for one in before.splitlines() if one.strip())
+        if name in known:
             raise InputError(f"{path}: has a key of {name!r}; delete its line first")
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as file:
-            file.write(packed)
+            file.write(packed if before.endswith(b"\n") or not before else b"\n" + packed)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
     return secret
