@@ -234,6 +234,37 @@ class TestPermissions:
         assert modes == {0o640}
 
 
+class TestLinks:
+    @pytest.mark.parametrize("name", ["norms.f32", "vectors-1.i8", "writer.lock", "store.sqlite"])
+    def test_nothing_is_written_through_one(
+        self, store: LocalStore, tmp_path: Path, name: str
+    ) -> None:
+        fill(store, documents(3))
+        (other := tmp_path / "other").write_bytes(SECRET.encode() * 100)
+        place = store.folder / name
+        if name == "store.sqlite":
+            place.rename(other)
+        place.unlink(missing_ok=True)
+        place.symlink_to(other)
+        before = other.read_bytes()
+        for write in (lambda: fill(store, documents(4)), store.compact, store.verify):
+            with pytest.raises(StoreError, match=f"{name}: is a link"):
+                write()
+        assert other.read_bytes() == before
+
+    def test_no_store_is_made_through_one(self, tmp_path: Path) -> None:
+        (folder := tmp_path / "store").mkdir()
+        (folder / "store.sqlite").symlink_to(tmp_path / "other")
+        with pytest.raises(StoreError, match="is a link"):
+            LocalStore.create(folder, CARD, 128)
+        assert not (tmp_path / "other").exists()
+
+    def test_topics_and_labels_may_be_links(self, store: LocalStore, tmp_path: Path) -> None:
+        (store.folder / "topics").symlink_to(tmp_path)
+        (store.folder / "labels.jsonl").symlink_to(tmp_path / "labels.jsonl")
+        fill(store, documents(3))
+
+
 @contextmanager
 def read_only(folder: Path) -> Iterator[Path]:
     """The folder, mounted so that it cannot be written."""

@@ -27,6 +27,8 @@ SCHEMA_VERSION = 3
 FIXED = ("schema_version", "encoder", "max_pieces")
 # Least size of the file through which SQLite's processes share memory.
 SHARED_MEMORY = 32_768
+# Of its other files; topics and labels may lie beside them, and be links.
+_SUFFIXES = (".i8", ".f32", ".u32", ".lock")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,7 @@ def create(folder: Path, settings: StoreSettings) -> None:
             return
         if others:
             raise StoreError(f"{folder}: holds other files ({others[0]}, …); use an empty folder")
+        refuse_links(folder)
         # SQLite's other files, and the array files, get the permissions of this one.
         (folder / DATABASE).touch(mode=0o600)
         with closing(connect(folder)) as connection:
@@ -145,6 +148,15 @@ def exists(folder: Path) -> bool:
             return False
         with closing(connect(folder, reading_mode(folder))) as connection:
             return _has_settings(connection)
+
+
+def refuse_links(folder: Path) -> None:
+    """Refuse to write, by a `StoreError`, where a file of the store is a link to another one."""
+    with errors_explained(folder):
+        for path in folder.iterdir():
+            own = path.name.startswith(DATABASE) or path.suffix in _SUFFIXES
+            if own and path.is_symlink():
+                raise StoreError(f"{path}: is a link; put the file itself there to write")
 
 
 def reading_mode(folder: Path) -> str:

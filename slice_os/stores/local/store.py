@@ -39,6 +39,7 @@ from slice_os.stores.local.files import (
     folder_size,
     read_settings,
     read_state,
+    refuse_links,
 )
 from slice_os.stores.local.snapshot import PRODUCT_ERROR, ReadConnections, Snapshot
 from slice_os.stores.local.writer import LocalWriter
@@ -261,6 +262,7 @@ class LocalStore:
     def _writing(self) -> Iterator[Database]:
         if not os.access(self.folder, os.W_OK):
             raise StoreError(f"{self.folder}: cannot be written; its user and disk allow reading")
+        refuse_links(self.folder)
         mode = (self.folder / DATABASE).stat().st_mode & 0o666
         lock = FileLock(self.folder / "writer.lock", timeout=0, mode=mode)
         with errors_explained(self.folder):
