@@ -137,6 +137,15 @@ def test_a_store_is_told_at_a_glance(client: TestClient) -> None:
     assert (undated["first"], undated["weeks"]) == (None, [])
 
 
+def test_a_store_of_very_many_fields_is_told_by_some(writable: TestClient) -> None:
+    fields = [{f"{number} {other}": "a" for other in range(300)} for number in range(5)]
+    documents = [{"id": str(n), "text": "Hello.", "metadata": one} for n, one in enumerate(fields)]
+    assert writable.post("/documents", json={"documents": documents}).json() == {"added": 5}
+    assert len(writable.get("/stores/copy/fields").json()["fields"]) == 1_000
+    assert writable.get("/stores/copy/fields/4 299").json()["values"]
+    assert writable.get("/stores/copy/overview").status_code == 200
+
+
 def test_frequent_sentences_say_something() -> None:
     texts = [
         f"Thank you very much.\nMy card was stolen{end}\nWhere is the branch {number}?"

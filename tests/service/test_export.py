@@ -76,3 +76,16 @@ def test_what_is_no_hit_is_refused(
 ) -> None:
     answer = client.post("/export", params={"format": kind}, json={"hits": hits})
     assert answer.status_code == status
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx", "parquet"])
+def test_tables_of_very_many_cells_are_refused(client: TestClient, kind: str) -> None:
+    (hit,) = client.post("/search", json={"phrases": "cancel my plan", "top_k": 1}).json()["hits"]
+    hits = [
+        hit | {"metadata": {f"{row} {column}": 1 for column in range(900)}} for row in range(50)
+    ]
+    answer = client.post("/export", params={"format": kind}, json={"hits": hits})
+    assert answer.status_code == 400
+    assert "50 hits by 45,000 fields" in answer.json()["error"]["message"]
+    lines = client.post("/export", params={"format": "jsonl"}, json={"hits": hits})
+    assert lines.status_code == 200

@@ -58,6 +58,9 @@ MEDIA_TYPES = {
     "qdpx": "application/zip",
 }
 FileFormat: Any = Literal[tuple(MEDIA_TYPES)]
+# Of these, each field of the metadata is a column of its own.
+_TABLES = ("csv", "xlsx", "parquet")
+_MOST_CELLS = 2_000_000
 
 MostHits = Annotated[int, Field(ge=1, lt=2**53), WHOLE] | None
 Around = Annotated[int, Field(ge=0, le=MOST_AROUND), WHOLE] | None
@@ -235,9 +238,16 @@ def export(
     wanted: Annotated[FileFormat, Query(alias="format")] = "xlsx",
 ) -> Response:
     """The hits of a request as a file, as `slice_os.write_hits` writes it."""
+    hits = [Hit.from_dict(one) for one in until_stopped(body.hits)]
+    names = {name for hit in hits for name in hit.metadata}
+    if wanted in _TABLES and len(hits) * len(names) > _MOST_CELLS:
+        raise InputError(
+            f"a table of {len(hits):,} hits by {len(names):,} fields of metadata is too large; ask "
+            "for fewer hits, or for JSON lines"
+        )
 
     def write(path: Path) -> None:
         text_of = services.stores.get(body.store).text if holds_texts(path) else None
-        write_hits(map(Hit.from_dict, until_stopped(body.hits)), path, text_of=text_of)
+        write_hits(until_stopped(hits), path, text_of=text_of)
 
     return attachment(f"hits.{wanted}", MEDIA_TYPES[wanted], write)

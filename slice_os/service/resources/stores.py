@@ -28,6 +28,8 @@ _SPEAKER = "speaker"
 _LISTED = 20_000
 _READ = 1_000
 _MOST_KINDS = 20
+# Fields that are looked at: each takes a question to the store.
+_MOST_FIELDS = 1_000
 
 MostValues = Annotated[int, Query(ge=1, le=1_000)]
 
@@ -135,9 +137,12 @@ def stores(services: Shared) -> dict[str, Any]:
 
 @router.get("/stores/{name}/fields", response_model=FieldsAnswer)
 def all_values(services: Shared, name: str, limit: MostValues = 100) -> dict[str, Any]:
-    """The most frequent values of every text field, each with its number of documents."""
+    """The most frequent values of the text fields, each with its number of documents.
+
+    Of more than 1,000 fields, the first ones are in the answer.
+    """
     corpus = services.stores.get(name)
-    texts = [field for field, kind in corpus.fields().items() if kind == "text"]
+    texts = _text_fields(corpus)
     return {"fields": {field: corpus.field_values(field, limit) for field in until_stopped(texts)}}
 
 
@@ -175,12 +180,16 @@ def _entry(name: str, corpus: Corpus) -> dict[str, Any]:
     }
 
 
+def _text_fields(corpus: Corpus) -> list[str]:
+    return [field for field, kind in corpus.fields().items() if kind == "text"][:_MOST_FIELDS]
+
+
 def _overview(corpus: Corpus, date_field: str) -> dict[str, Any]:
     days = sorted(documents_by(corpus, "day", date_field).keys() - {"-"})
     weeks = documents_by(corpus, "week", date_field)
     kinds = {}
-    for field, kind in corpus.fields().items():
-        if kind != "text" or field in (_SPEAKER, date_field):
+    for field in until_stopped(_text_fields(corpus)):
+        if field in (_SPEAKER, date_field):
             continue
         number = len(corpus.field_values(field, _MOST_KINDS + 1))
         if 1 < number <= _MOST_KINDS:
