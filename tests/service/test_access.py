@@ -188,6 +188,12 @@ def test_others_are_not_served_without_keys(settings: ServiceSettings, host: str
     create_app(replace(settings, host=host, reached_at="http://127.0.0.1:8000"))
 
 
+@pytest.mark.parametrize("address", ["example.org", "example.org:443", "https:/a.b", "http://["])
+def test_an_address_to_be_reached_at_has_a_host(settings: ServiceSettings, address: str) -> None:
+    with pytest.raises(InputError, match="no address; give one such as https://"):
+        create_app(replace(settings, reached_at=address))
+
+
 LOCAL = "127.0.0.1:8000"
 NAMES = ("127.0.0.1", "127.0.0.2", "127.255.255.254", "localhost", "LocalHost", "[::1]", "[0:0::1]")
 HOSTS = [f"{name}{port}" for name in NAMES for port in ("", ":80", ":8000", ":65535")]

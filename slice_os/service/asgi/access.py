@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
@@ -44,8 +45,16 @@ DESCRIBED = Depends(HTTPBearer(auto_error=False, description="A key that `slice-
 
 
 def check_reach(settings: ServiceSettings) -> None:
-    """Refuse to serve other machines without keys, with an `InputError`."""
-    host = urlsplit(settings.reached_at or "").hostname or settings.host
+    """Refuse to serve other machines without keys, or at no address, with an `InputError`."""
+    host = settings.host
+    if settings.reached_at:
+        host = ""
+        with suppress(ValueError):
+            host = urlsplit(settings.reached_at).hostname or ""
+        if not host:
+            raise InputError(
+                f"{settings.reached_at}: no address; give one such as https://phrases.example.org"
+            )
     if settings.keys is None and not is_loopback(host):
         raise InputError(
             f"{host}: others can reach this address, so that requests need keys; make one with "
