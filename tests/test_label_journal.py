@@ -275,3 +275,16 @@ def test_a_file_of_labels_has_a_bound(
     with pytest.raises(InputError, match="move it away"):
         journal.add_sample("cancel", {})
     assert [one.label for one in journal.read()] == labels[:3]
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a device without an end")
+def test_what_has_no_end_is_not_read(tmp_path: Path) -> None:
+    journal = LabelJournal(tmp_path / "labels.jsonl")
+    journal.path.symlink_to("/dev/zero")
+    for use in (journal.read, lambda: journal.add([Label("cancel", "end it", right=True)])):
+        with pytest.raises(InputError, match=r"labels\.jsonl: no file"):
+            use()
+    journal.path.unlink()
+    os.mkfifo(journal.path)
+    with pytest.raises(InputError, match=r"labels\.jsonl: no file"):
+        journal.read()

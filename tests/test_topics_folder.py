@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -217,6 +218,12 @@ class TestFolder:
         assert "# by hand\n" in text
         assert "# one\n" in text
         assert [stored.topic.name for stored in folder.read()[0]] == ["Wants to cancel", "other"]
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+    def test_pipes_are_not_read(self, folder: TopicsFolder) -> None:
+        stored = folder.add(CANCEL)
+        os.mkfifo(folder.folder / "pipe.toml")
+        assert folder.read() == ([stored], [])
 
     def test_one_broken_file_does_not_hide_the_others(self, folder: TopicsFolder) -> None:
         folder.add(CANCEL)

@@ -105,8 +105,12 @@ def topic_files(paths: Sequence[str | Path]) -> list[Path]:
 
 
 def files_in(folder: Path) -> list[Path]:
-    """The topic files in a folder and those below it, by name; without those being written."""
-    return sorted(path for path in folder.rglob("*.toml") if not path.name.startswith("."))
+    """The topic files in a folder and those below it, by name; without those being written.
+
+    A pipe, for which reading would wait, is none.
+    """
+    found = (path for path in folder.rglob("*.toml") if not path.name.startswith("."))
+    return sorted(path for path in found if not path.is_fifo())
 
 
 def examine(path: Path) -> tuple[Topic | None, list[str], list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -120,6 +121,7 @@ class LabelJournal:
     def _lines(self) -> LabelLines:
         try:
             found = self.path.stat()
+            self._check(found)
             state = found.st_ino, found.st_size, found.st_mtime_ns
             if self._known is None or self._known[0] != state:
                 lines = LabelLines.of(whole_lines(self.path.read_bytes()), self.path)
@@ -130,11 +132,17 @@ class LabelJournal:
         except OSError as error:
             raise InputError(f"{self.path}: no labels ({error.strerror})") from None
 
+    def _check(self, found: os.stat_result) -> None:
+        """Refuse a pipe or a device, whose end may never come."""
+        if not stat.S_ISREG(found.st_mode):
+            raise InputError(f"{self.path}: no file; move it away to begin one")
+
     @contextmanager
     def _opened(self) -> Iterator[FileIO]:
         """The file, locked, with its last line ended."""
         try:
             with appending(self.path) as file:
+                self._check(os.fstat(file.fileno()))
                 _end_last_line(file)
                 yield file
         except OSError as error:
