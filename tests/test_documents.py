@@ -315,6 +315,14 @@ class TestArchives:
             assert isinstance(skipped, SkippedFile)
             assert skipped.kind == "link in s"
 
+    def test_a_size_beyond_all_bounds_ends_an_archive(self) -> None:
+        out = io.BytesIO()
+        entry = tarfile.TarInfo("a.txt")
+        entry.pax_headers = {"size": "9" * 20}
+        with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:
+            archive.addfile(entry)
+        assert "a.txt tells 99,999," in reason(read("tar", out.getvalue()))
+
     def test_damaged_lzma_says_so(self) -> None:
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_LZMA) as archive:

@@ -181,16 +181,22 @@ def _kind(names: list[str]) -> str | None:
 
 
 class _Entry(tarfile.TarInfo):
-    """An entry of an archive whose end has to be marked; the library takes any other for one."""
+    """An entry of an archive whose end has to be marked; the library takes any other for one.
+
+    One that tells a size beyond all bounds would be skipped by reading on for as long.
+    """
 
     @classmethod
     def fromtarfile(cls, archive: tarfile.TarFile) -> _Entry:
         try:
-            return super().fromtarfile(archive)
+            entry = super().fromtarfile(archive)
         except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
             raise
         except tarfile.HeaderError as error:
             raise tarfile.ReadError(f"cut off, or no archive ({error})") from None
+        if entry.size > LONGEST_UNPACKED:
+            raise tarfile.ReadError(f"{entry.name} tells {entry.size:,} bytes")
+        return entry
 
 
 def read_tar(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStream:
