@@ -168,7 +168,8 @@ class Corpus:
         """
         options = replace(options, **changes)
         query, refine = prepare(self.encoder, phrases, options, self._verifier)
-        return refine.best(search(self.store, query, refine.to_score(options)), options)
+        scored = refine.to_score(options, self.store.exhaustive)
+        return refine.best(search(self.store, query, scored), options)
 
     def mine(
         self,

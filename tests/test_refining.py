@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -155,6 +156,15 @@ class TestOrder:
 
         whole = page(0, 50 if least else 80)
         assert [hit for offset in range(0, 80, 20) for hit in page(offset, 20)] == whole
+
+    @pytest.mark.parametrize("given", [{"order": "probability"}, {"min_probability": 0.3}])
+    def test_candidates_are_those_of_an_index(self, corpus: Corpus, given: dict[str, Any]) -> None:
+        few = [
+            hit
+            for offset in range(0, 20, 5)
+            for hit in corpus.search(PHRASE, top_k=5, offset=offset, num_candidates=3, **given)
+        ]
+        assert few == [*corpus.search(PHRASE, top_k=20, **given)]
 
     def test_of_mining(self, corpus: Corpus) -> None:
         hits = corpus.mine(PHRASE, threshold=0.4, order="probability")

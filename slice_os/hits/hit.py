@@ -73,7 +73,8 @@ class Hit:
         turn: the turn of the conversation around the span; None in other texts.
         span: the words that were compared, which cosine and probability are about; None if the hit
             is not wider than they are.
-        count: number of hits that it stands for, if near-identical ones are collapsed.
+        count: number of hits that it stands for, if near-identical ones are collapsed; see
+            `HitOptions`.
         label: whether people say that it is right; None if nobody said. A rejected one does not
             count, but stays in lists and files.
     """

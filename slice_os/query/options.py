@@ -110,7 +110,8 @@ class HitOptions:
             best span, as far as its passage goes; in a text without turns, the sentence. With
             ``span``, a hit is the clause, too, if the phrase or the span has a verb. Of several
             spans of a phrase in one unit, the best is the hit.
-        collapse: return hits in the same words as one, with their count.
+        collapse: return hits in the same words as one, with their count; a `search` counts those
+            that it has seen when the requested ones are complete.
 
     Raises an `InputError` on a value that an option cannot have.
     """

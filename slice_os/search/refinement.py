@@ -74,17 +74,18 @@ class Refinement:
         given = self.options.threshold
         return min(usual, LOW_THRESHOLD) if given is None else given
 
-    def to_score(self, options: SearchOptions) -> SearchOptions:
+    def to_score(self, options: SearchOptions, exhaustive: bool = False) -> SearchOptions:
         """The hits to search for by score, from which `best` takes the requested ones.
 
         An order by probability is one of the first `REFINED` hits by score; those after them
         follow by score. A least probability leaves only hits among the first `REFINED`, or
-        ``top_k`` if that is more. So all pages are parts of one list.
+        ``top_k`` if that is more. So all pages are parts of one list. An ``exhaustive`` store
+        proposes every passage, whatever the candidates are.
         """
         if not self.needs_probability:
             return options
         reach = options.end if options.min_probability is None else options.top_k
-        most = max(reach, min(REFINED, options.num_candidates))
+        most = max(reach, REFINED if exhaustive else min(REFINED, options.num_candidates))
         return replace(options, offset=0, top_k=most)
 
     def best(self, hits: Hits, options: SearchOptions) -> Hits:
