@@ -172,6 +172,8 @@ def test_conditions_on_metadata(calls: Corpus) -> None:
     anybody = Topic("t", combination=Combination(none=(Part("offer"),)))
     asked = match_topics(calls, [OFFER, anybody], where={"who": "ann"})
     assert [match.doc_id for match in asked] == []
+    asked = match_topics(calls, [OFFER, anybody], where={"_id": ["other", "lost"]})
+    assert [match.doc_id for match in asked] == ["other"]
 
 
 FULL = """\

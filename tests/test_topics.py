@@ -215,10 +215,12 @@ class TestAssignment:
             ({"domain": {"ne": "bank"}}, False),
             ({"none": {"ne": "bank"}}, True),
             ({"none": "bank"}, False),
+            ({"_id": ["1", "2"]}, True),
+            ({"_id": {"ne": "1"}}, False),
         ],
     )
     def test_conditions_are_those_of_stores(self, where: dict[str, object], expected: bool) -> None:
-        assert admits(parse_where(where), {"n": 3, "domain": "bank"}) is expected  # type: ignore[arg-type]
+        assert admits(parse_where(where), "1", {"n": 3, "domain": "bank"}) is expected  # type: ignore[arg-type]
 
 
 class TestMining:
@@ -238,6 +240,8 @@ class TestMining:
 
     def test_each_topic_has_its_own_cut_and_filter(self, calls: Corpus) -> None:
         first = replace(CANCEL, where=parse_where({"date": {"lt": "2026-01-02"}}))
+        third = replace(CANCEL, where=parse_where({"_id": "3"}))
+        assert [hit.doc_id for hit in mine_topics(calls, [third])] == ["3"]
         sure = replace(BILL, threshold=None, min_probability=1.0)
         assert [hit.doc_id for hit in mine_topics(calls, [first, sure])] == ["1"]
         likely = replace(CANCEL, name="likely", threshold=None, min_probability=0.5)

@@ -156,7 +156,7 @@ def _matches(
             said = {str(hit.topic) for hit in found.get(doc_id, ())}
             conditions = topic.where if doc_id in found else (*topic.where, *where)
             if wanted.possible(said) and (
-                not conditions or admits(conditions, documents.metadata(doc_id))
+                not conditions or admits(conditions, doc_id, documents.metadata(doc_id))
             ):
                 yield doc_id
 

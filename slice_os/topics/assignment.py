@@ -13,7 +13,7 @@ import numpy as np
 from slice_os.arrays import FloatArray
 from slice_os.hits.hit import Hit, overlap, without_vectors
 from slice_os.labels.label import Label
-from slice_os.query.filters import matcher
+from slice_os.query.filters import DOCUMENT_ID, matcher
 from slice_os.query.options import SPAN
 from slice_os.query.query import Where, nearer_counter
 from slice_os.search.refinement import Refinement
@@ -118,11 +118,13 @@ def _passage(hit: Hit) -> tuple[str, int]:
     return hit.doc_id, hit.passage.start
 
 
-def admits(where: Where, metadata: Metadata) -> bool:
-    """Whether metadata meets all conditions, as in a store."""
+def admits(where: Where, doc_id: str, metadata: Metadata) -> bool:
+    """Whether a document, or a passage of it, meets all conditions, as in a store."""
     for condition in where:
         value = metadata.get(condition.field)
         matches = value is not None and matcher(condition)(field_text(value))
+        if condition.field == DOCUMENT_ID:
+            matches = doc_id in condition.values
         if matches == (condition.operator == "ne"):
             return False
     return True
@@ -172,7 +174,7 @@ def _of_topic(aim: Aim, own: Iterable[Hit], cosines: SpanCosines) -> list[Hit]:
     for hit in sorted(own, key=rank):
         if (
             hit.cosine >= aim.needs.cosine
-            and admits(aim.topic.where, hit.metadata)
+            and admits(aim.topic.where, hit.doc_id, hit.metadata)
             and not any(overlap(hit, other) for other in kept)
             and not countered(hit, aim.topic, cosines)
         ):

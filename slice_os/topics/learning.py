@@ -198,7 +198,7 @@ def sentence_of(label: Label) -> str:
 def is_of_speaker(topic: Topic, label: Label) -> bool:
     """Whether the words of a label may teach a topic: its speaker, if known, is of the topic."""
     own = tuple(condition for condition in topic.where if condition.field == SPEAKER)
-    return not label.speaker or admits(own, {SPEAKER: label.speaker})
+    return not label.speaker or admits(own, label.doc_id, {SPEAKER: label.speaker})
 
 
 def _log_odds(

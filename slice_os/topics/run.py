@@ -90,7 +90,7 @@ def search_topics(
 
     def judged(spans: Iterable[Hit], name: str | None) -> Iterator[Hit]:
         aim = aims[name]
-        own = (span for span in spans if admits(aim.topic.where, span.metadata))
+        own = (span for span in spans if admits(aim.topic.where, span.doc_id, span.metadata))
         return aim.judged([one for one in own if not countered(one, aim.topic, asked.cosines)])
 
     return Search(corpus.store, asked.query, rows, judged, hits)
