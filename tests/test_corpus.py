@@ -28,6 +28,8 @@ from slice_os import (
     scan,
 )
 from slice_os.query.fusion import BM25_WEIGHT, convex, reciprocal_rank
+from slice_os.topics.run import mine_topics
+from slice_os.topics.topic import Topic
 
 CALL = "Hello there.\nI want to cancel my subscription today.\nPlease stop charging my card."
 TURNS = (
@@ -199,6 +201,27 @@ def test_scanning_streams(encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch)
     assert (first.doc_id, first.bm25, first.metadata["speaker"]) == ("0", None, "caller")
     assert CALL[first.start : first.end] == first.text
     assert next(asked) < 50
+
+
+@pytest.mark.parametrize("verify", [False, True])
+def test_scanning_finds_what_mining_does(
+    encoder: SpanEncoder, tmp_path: Path, verify: bool
+) -> None:
+    again = "Please cancel my plan today. Yes. 😀 cancel it? I want to end it, too. OK. " * 8
+    documents = [Document("call", CALL, {"queue": "retention"}, TURNS), Document("again", again)]
+    topic = Topic("cancel", tuple(PHRASES[:1]))
+    with Corpus(tmp_path / "s", encoder) as corpus:
+        corpus.add(documents)
+        mined = [*corpus.mine(PHRASES, verify=verify, min_probability=0.05)]
+        of_topic = [
+            replace(hit, topic=None).to_dict()
+            for hit in mine_topics(corpus, [topic], verify=verify)
+        ]
+        assert of_topic == [hit.to_dict() for hit in corpus.mine(PHRASES[0], verify=verify)]
+    scanned = scan(documents, PHRASES, encoder=encoder, verify=verify, min_probability=0.05)
+    alone = [replace(hit, bm25=None, score=hit.cosine) for hit in mined]
+    assert alone == [*scanned]
+    assert len({hit.phrase for hit in alone}) == 2
 
 
 class TestFusion:

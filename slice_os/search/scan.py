@@ -13,7 +13,7 @@ from slice_os.query.options import DEFAULT_SCAN, HitKeywords, HitOptions
 from slice_os.query.query import Query
 from slice_os.search.hit_builder import HitBuilder
 from slice_os.search.refinement import arranged, prepare
-from slice_os.spans.passages import DocumentPart
+from slice_os.spans.passages import DocumentPart, stored_form
 from slice_os.stores.candidates import StoredPassage
 from slice_os.text.documents import Document
 from slice_os.threads import checkpoint
@@ -55,11 +55,15 @@ def scan(
 
 
 def part_hits(part: DocumentPart, query: Query, threshold: float) -> Iterator[Hit]:
-    """Every hit in a part of a document, by passage, phrase and position, without the filter."""
+    """Every hit in a part of a document, by passage, phrase and position, without the filter.
+
+    Cosines are of the vectors that a store would keep, so that mining it finds the same.
+    """
     for passage in part.passages:
         checkpoint()
         text = part.document.text[passage.start : passage.end]
-        whole = replace(passage, metadata={**part.document.metadata, **passage.metadata})
+        fields = {**part.document.metadata, **passage.metadata}
+        whole = replace(stored_form(passage), metadata=fields)
         builder = HitBuilder(StoredPassage(part.document.id, text, whole), query)
         for row in range(len(query.phrases.texts)):
             yield from builder.hits(row, threshold=threshold)

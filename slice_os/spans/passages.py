@@ -99,3 +99,9 @@ def quantise(vectors: FloatArray) -> tuple[Int8Array, FloatArray]:
 def dequantise(vectors: Int8Array, scales: FloatArray) -> FloatArray:
     """The vectors again, to the precision that `quantise` kept."""
     return vectors.astype(np.float32) * scales[:, None]
+
+
+def stored_form(passage: EncodedPassage) -> EncodedPassage:
+    """The passage as a store returns it: joined and quantised; idempotent."""
+    one = joined(passage)
+    return replace(one, vectors=dequantise(*quantise(one.vectors)))

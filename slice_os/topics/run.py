@@ -309,4 +309,5 @@ def least_cosine(aim: Aim, encoder: SpanEncoder) -> float:
         given = encoder.calibration.probabilities(cosines, words, lengths).max(axis=1)
         enough = [aim.topic.learned.probability(each) >= aim.needs.probability for each in given]
         least = min(least, max(0, enough.index(True) - 1) / (_STEPS - 1) if any(enough) else 1.0)
-    return least
+    # A higher one could choose other words, so that a topic had other hits than its phrases.
+    return min(least, LOW_THRESHOLD)

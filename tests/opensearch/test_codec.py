@@ -10,8 +10,8 @@ import pytest
 from slice_os import StoreError
 from slice_os.query.query import Phrases, Query
 from slice_os.spans.choice import PassageScorer
-from slice_os.spans.passages import EncodedPassage
-from slice_os.stores.cluster.schema.records import pack, stored_form, unpack
+from slice_os.spans.passages import EncodedPassage, stored_form
+from slice_os.stores.cluster.schema.records import pack, unpack
 
 DIMENSION = 32
 LONGEST = 20

@@ -14,8 +14,8 @@ from opensearchpy import OpenSearch
 from slice_os import Corpus, Document, Hits, IndexOptions, OpenSearchStore, SpanEncoder
 from slice_os.query.query import Phrases, Query
 from slice_os.spans.choice import PassageScorer
-from slice_os.spans.passages import DocumentPart, EncodedPassage
-from slice_os.stores.cluster.schema.records import passage_key, stored_form
+from slice_os.spans.passages import DocumentPart, EncodedPassage, stored_form
+from slice_os.stores.cluster.schema.records import passage_key
 from slice_os.stores.cluster.search import (
     scripted,
     searches,

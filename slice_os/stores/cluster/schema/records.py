@@ -17,7 +17,6 @@ import hashlib
 import struct
 from base64 import b64encode, urlsafe_b64decode
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ import numpy.typing as npt
 from slice_os.arrays import FloatArray
 from slice_os.errors import StoreError
 from slice_os.spans.cosines import span_norms
-from slice_os.spans.passages import EncodedPassage, dequantise, joined, quantise
+from slice_os.spans.passages import EncodedPassage, dequantise, quantise, stored_form
 from slice_os.stores.candidates import StoredPassage
 from slice_os.stores.cluster.schema.settings import IndexSettings
 from slice_os.stores.cluster.schema.span_policy import span_vectors
@@ -40,12 +39,6 @@ _NORM_STEPS = 65_535
 
 # A keyword has at most 32,766 bytes, a code point up to four; see "ignore_above" in the mapping.
 LONGEST_ID = 8_191
-
-
-def stored_form(passage: EncodedPassage) -> EncodedPassage:
-    """The passage as `unpack` returns it: joined and quantised; idempotent."""
-    one = joined(passage)
-    return replace(one, vectors=dequantise(*quantise(one.vectors)))
 
 
 def pack(passage: EncodedPassage, max_words: int) -> str:

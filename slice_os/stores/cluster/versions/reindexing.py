@@ -9,12 +9,13 @@ from typing import Any
 
 from slice_os.arrays import FloatArray
 from slice_os.errors import StoreError
+from slice_os.spans.passages import stored_form
 from slice_os.stores.cluster.loading.bulk import Action, BulkSender, index_action
 from slice_os.stores.cluster.loading.copies import Footprint
 from slice_os.stores.cluster.loading.loading import leased, loading
 from slice_os.stores.cluster.schema import indices
 from slice_os.stores.cluster.schema.indices import MADE_FROM, Index
-from slice_os.stores.cluster.schema.records import pack, span_entries, stored_form, unpack
+from slice_os.stores.cluster.schema.records import pack, span_entries, unpack
 from slice_os.stores.cluster.schema.settings import IndexSettings, choose
 from slice_os.stores.cluster.search.listing import PAGE, find_index, hits
 from slice_os.stores.cluster.search.searches import STORED_ORDER, WALK_PASSAGES, Answer, Body
