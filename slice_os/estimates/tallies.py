@@ -70,7 +70,7 @@ def tally(
 
     for hit in hits:
         name = name_of(_place(hit, by, date_field), by)
-        other = name_of(_place(hit, within, date_field), within) if within else ""
+        other = name_of(_value(hit, within), "") if within else ""
         key = (hit.topic or "", name, other)
         counts[key] += 1
         documents.setdefault(key, set()).add(hit.doc_id)
@@ -89,8 +89,13 @@ def _place(hit: Found, by: str, date_field: str) -> str:
         return ""
     if by == "document":
         return hit.doc_id
-    value = hit.metadata.get(date_field if by in PERIODS else by)
-    return NOWHERE if value is None else place_of(value, by)
+    value = _value(hit, date_field if by in PERIODS else by)
+    return NOWHERE if value == NOWHERE else place_of(value, by)
+
+
+def _value(hit: Found, field: str) -> str:
+    value = hit.metadata.get(field)
+    return NOWHERE if value is None else field_text(value)
 
 
 def place_of(value: Scalar, by: str) -> str:

@@ -127,13 +127,14 @@ def _values(hits: Hits, field: str, stored: Sequence[FieldValue]) -> Iterator[di
     known = Counter[str]()
     for one in stored:
         known[fold_case(one.value)] += one.documents
-    for row in tally(hits, field):
-        if row.place != NOWHERE:
+    # A field may have the name of a period, or of what else hits are counted by.
+    for row in tally(hits, "topic", within=field):
+        if row.within != NOWHERE:
             yield {
-                "value": row.place,
+                "value": row.within,
                 "hits": row.hits,
                 "documents": row.documents,
-                "stored": known[fold_case(row.place)] or None,
+                "stored": known[fold_case(row.within)] or None,
             }
 
 
