@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeVar
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError, MissingExtraError, SliceError
 from slice_os.hits.bands import Band, anybody_says
-from slice_os.hits.hit import Hit
+from slice_os.hits.hit import Hit, counting
 from slice_os.query.options import ORDERS, UNITS, HitOptions, MineOptions, SearchOptions
 from slice_os.search.scan import scan as scan_documents
 from slice_os.text.documents import Document
@@ -146,6 +146,7 @@ class FoundHit:
     reasons: list[str]
     matches: list[list[str]]
     metadata: dict[str, str | int | float | bool]
+    count: int
 
 
 @dataclass(frozen=True)
@@ -225,7 +226,8 @@ class Tools:
         if not found:
             raise InputError(f"no topic {topic!r} to mine; `stores` lists them")
         labels, where, unit = self._work(corpus).labels(), options.where, options.unit
-        return _bounded(mine_topics(corpus, found, where=where, unit=unit, labels=labels), limit)
+        hits = mine_topics(corpus, found, where=where, unit=unit, labels=labels)
+        return _bounded(counting(hits), limit)
 
     @_tool
     def scan(

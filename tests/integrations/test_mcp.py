@@ -15,6 +15,9 @@ from click.testing import CliRunner
 from slice_os import Corpus, SpanEncoder
 from slice_os.cli import cli
 from slice_os.hits.bands import band_of
+from slice_os.labels.label import Label
+from slice_os.topics.run import mine_topics
+from slice_os.topics.topic import Topic
 from tests.soak.stdio import RAW, Mcp, called, odd_calls
 
 from .conftest import PHRASE
@@ -130,6 +133,25 @@ async def test_a_text_is_scanned(client: Client) -> None:
     wanted = {"text": text, "phrases": ["cancel my plan"], "threshold": 0.3}
     left = await answer(client, "scan", **wanted, counter_phrases=["please end my plan today"])
     assert hit["text"] not in [one["text"] for one in left["hits"]]
+    (both,) = (await answer(client, "scan", **{**wanted, "text": text * 2}, collapse=True))["hits"]
+    assert (both["text"], both["count"]) == (hit["text"], 2)
+
+
+async def test_what_people_rejected_is_no_hit_of_a_topic(
+    contracts: Path, encoder: SpanEncoder, tmp_path: Path
+) -> None:
+    from mcp.client import Client
+
+    from slice_os.integrations.mcp_tools import Tools, mcp_server
+
+    (tmp_path / "topics").mkdir()
+    (tmp_path / "topics" / "end.toml").write_text(f"phrases = ['{PHRASE}']\n", "utf-8")
+    with Corpus(contracts, encoder) as corpus:
+        async with Client(mcp_server(Tools({"one": corpus}, tmp_path))) as client:
+            all_of = (await answer(client, "mine", topic="end"))["hits"]
+            wrong, *_ = mine_topics(corpus, [Topic("end", (PHRASE,))])
+            (tmp_path / "labels.jsonl").write_bytes(Label.of(wrong, right=False).to_json())
+            assert (await answer(client, "mine", topic="end"))["hits"] == all_of[1:] != []
 
 
 async def test_a_document_is_read_page_by_page(client: Client, contracts: Path) -> None:
