@@ -217,8 +217,9 @@ class Corpus:
 
         Args:
             phrases: origin phrases.
-            listing: ``with`` for documents with a hit, ``without`` for those without one, each
-                with what comes nearest, or ``counts`` for all with their number of hits.
+            listing: ``with`` for documents with a hit, ``without`` for all, each with what comes
+                nearest, from the one that most surely has none, or ``counts`` for all with their
+                number of hits.
             options: a value that several searches share.
             max_count: hits that count for a document.
             changes: fields of `MineOptions`. With ``where``, only documents with a passage that it

@@ -70,8 +70,9 @@ class GrepBody(Body):
     """The options of each mining: those that grep has, too, and the common ones.
 
     Attributes:
-        listing: list documents in place of hits: those ``with`` a hit; those ``without`` one, each
-            with what comes nearest; or ``counts``, all with their number of hits.
+        listing: list documents in place of hits: those ``with`` a hit; ``without``, all, each with
+            what comes nearest, from the one that most surely has none; or ``counts``, all with
+            their number of hits.
         max_count: only the first hits of each document, or the best if there is an order.
         before: turns before a hit, or sentences where nobody takes turns, in its passage.
         after: turns or sentences after it.
