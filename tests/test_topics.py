@@ -233,6 +233,16 @@ class TestMining:
         ]
         assert hits[0].to_dict()["topic"] == "cancel"
 
+    @pytest.mark.parametrize("verify", [False, True])
+    def test_a_topic_has_the_same_hits_beside_others(self, calls: Corpus, verify: bool) -> None:
+        own = Topic("own", ("stop my plan", "the invoice is wrong"), min_probability=0.0)
+        low = Topic("low", ("the weather",), threshold=-1.0)
+        alone = [hit.to_dict() for hit in mine_topics(calls, [own], verify=verify)]
+        for topics in ([own, low], [low, own]):
+            hits = mine_topics(calls, topics, verify=verify)
+            beside = [hit.to_dict() for hit in hits if hit.topic == "own"]
+            assert beside == alone != []
+
     def test_a_counter_phrase_keeps_out_what_is_nearer_to_it(self, calls: Corpus) -> None:
         without = replace(CANCEL, counter_phrases=())
         assert "2" in {hit.doc_id for hit in mine_topics(calls, [without])}

@@ -266,7 +266,7 @@ def score_passages(corpus: Corpus, topic: Topic) -> PassageScores:
 
 def _judged(candidates: ScoredCandidates, asked: TopicQuery) -> Iterator[tuple[int, Hit]]:
     """The hits of the topic in some passages, those that fail its cut too, with their passage."""
-    near = candidates.at_least(asked.least)
+    near = candidates.at_least(min(asked.least))
     numbers = {key: number for number, key in enumerate(candidates.keys)}
     loaded = near.load(near.keys)
     at = {(one.doc_id, one.encoded.start): numbers[key] for key, one in loaded.items()}

@@ -119,16 +119,21 @@ def search(store: Store, query: Query, options: SearchOptions = DEFAULT_SEARCH) 
     return step
 
 
-def mine(store: Store, query: Query, *, threshold: float, exhaustive: bool = True) -> Iterator[Hit]:
+def mine(
+    store: Store, query: Query, *, threshold: float | Sequence[float], exhaustive: bool = True
+) -> Iterator[Hit]:
     """Every hit of every phrase, in stored order.
 
-    Hits of one phrase never overlap; hits of two phrases may. See `Store.scan` for the arguments.
+    Hits of one phrase never overlap; hits of two phrases may. See `Store.scan` for the arguments;
+    each phrase may have a threshold of its own.
 
     Yields hits by document, passage, phrase and position; their score is that of convex fusion,
     as a search gives it.
     """
-    check_threshold(threshold)
-    for candidates in store.scan(query, threshold, exhaustive):
+    given = np.atleast_1d(threshold).tolist()
+    for one in given:
+        check_threshold(one)
+    for candidates in store.scan(query, min(given), exhaustive):
         yield from all_hits(candidates, query, threshold)
 
 
@@ -264,9 +269,13 @@ def hits_in(best: BestPassages, query: Query, options: SearchOptions) -> FoundHi
     )
 
 
-def all_hits(candidates: ScoredCandidates, query: Query, threshold: float) -> Iterator[Hit]:
+def all_hits(
+    candidates: ScoredCandidates, query: Query, threshold: float | Sequence[float]
+) -> Iterator[Hit]:
     """Every hit in the candidates' passages; see `mine`."""
     scores = fused(candidates, convex)
+    least = np.broadcast_to(threshold, len(query.phrases.texts)).tolist()
+    reach = candidates.cosines >= np.array(least, dtype=np.float32)[:, None]
     loaded = candidates.load(candidates.keys)
     for column, key in enumerate(candidates.keys):
         checkpoint()
@@ -274,13 +283,13 @@ def all_hits(candidates: ScoredCandidates, query: Query, threshold: float) -> It
         if passage is None:
             continue
         builder = HitBuilder(passage, query)
-        for row in np.flatnonzero(candidates.cosines[:, column] >= threshold).tolist():
+        for row in np.flatnonzero(reach[:, column]).tolist():
             yield from builder.hits(
                 row,
                 bm25=float(candidates.bm25[row, column]),
                 score=float(scores[row, column]),
                 cosine_weight=convex.cosine,
-                threshold=threshold,
+                threshold=least[row],
             )
 
 

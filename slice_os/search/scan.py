@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.hits.hit import Hit
 from slice_os.ingest.passages import encode_documents
@@ -54,16 +56,20 @@ def scan(
     yield from arranged(hits, refine.options)
 
 
-def part_hits(part: DocumentPart, query: Query, threshold: float) -> Iterator[Hit]:
+def part_hits(
+    part: DocumentPart, query: Query, threshold: float | Sequence[float]
+) -> Iterator[Hit]:
     """Every hit in a part of a document, by passage, phrase and position, without the filter.
 
-    Cosines are of the vectors that a store would keep, so that mining it finds the same.
+    Cosines are of the vectors that a store would keep, so that mining it finds the same. Each
+    phrase may have a threshold of its own.
     """
+    least = np.broadcast_to(threshold, len(query.phrases.texts)).tolist()
     for passage in part.passages:
         checkpoint()
         text = part.document.text[passage.start : passage.end]
         fields = {**part.document.metadata, **passage.metadata}
         whole = replace(stored_form(passage), metadata=fields)
         builder = HitBuilder(StoredPassage(part.document.id, text, whole), query)
-        for row in range(len(query.phrases.texts)):
-            yield from builder.hits(row, threshold=threshold)
+        for row, own in enumerate(least):
+            yield from builder.hits(row, threshold=own)

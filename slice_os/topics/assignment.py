@@ -36,6 +36,7 @@ class Aim:
         unit: how wide they are.
         refine: what verifies them.
         said: what people said of a hit; see `answers`.
+        least: a cosine that every hit has, whatever other topics are looked for.
     """
 
     topic: Topic
@@ -43,6 +44,7 @@ class Aim:
     unit: str = SPAN
     refine: Refinement = field(default_factory=Refinement)
     said: Callable[[Hit], bool | None] = lambda hit: None
+    least: float = -1.0
 
     def lowered(self, margin: float) -> Aim:
         """The aim at hits that may lack a margin of what the topic needs."""
@@ -173,7 +175,7 @@ def _of_topic(aim: Aim, own: Iterable[Hit], cosines: SpanCosines) -> list[Hit]:
     kept: list[Hit] = []
     for hit in sorted(own, key=rank):
         if (
-            hit.cosine >= aim.needs.cosine
+            hit.cosine >= max(aim.needs.cosine, aim.least)
             and admits(aim.topic.where, hit.doc_id, hit.metadata)
             and not any(overlap(hit, other) for other in kept)
             and not countered(hit, aim.topic, cosines)

@@ -124,14 +124,14 @@ class TopicQuery:
 
     Attributes:
         query: for their phrases. Its hits are not verified: only those that `assign` leaves are.
-        least: a cosine that every hit of these topics has.
+        least: a cosine that every hit of these topics has, for each phrase.
         rows: the row in ``vectors`` of each phrase and counter-phrase.
         vectors: ``(n, dimension)`` unit vectors.
     """
 
     aims: Sequence[Aim]
     query: Query
-    least: float
+    least: Sequence[float]
     rows: dict[str, int]
     vectors: FloatArray
 
@@ -146,8 +146,12 @@ class TopicQuery:
         query = make_query(encoder, list(phrases), where, word_vectors=compares or verifies)
         vectors = np.concatenate([query.phrases.vectors, encoder.encode_phrases(others)])
         rows = {text: row for row, text in enumerate([*phrases, *others])}
-        least = min(least_cosine(aim, encoder) for aim in aims)
-        return cls(aims, query, least, rows, vectors)
+        own = [replace(aim, least=least_cosine(aim, encoder)) for aim in aims]
+        # A lower one could choose other words, so that one topic had other hits beside another.
+        least = dict.fromkeys(phrases, 1.0)
+        for aim in own:
+            least |= {one: min(least[one], aim.least) for one in aim.topic.all_phrases}
+        return cls(own, query, tuple(least.values()), rows, vectors)
 
     def assign(
         self,
