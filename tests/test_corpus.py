@@ -156,6 +156,10 @@ def test_what_are_no_phrases(corpus: Corpus, phrases: Any) -> None:
     for found in (corpus.search, corpus.mine):
         with pytest.raises(InputError, match="give a string, or a list of strings"):
             found(phrases)
+        with pytest.raises(InputError, match="give a list of strings"):
+            found("cancel", counter_phrases=phrases or "never")
+    with pytest.raises(InputError, match="no fusion"):
+        corpus.search("cancel", fusion=phrases)
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,8 @@ class SpanEncoder:
 
         Raises an `InputError` if a phrase has no word, or has a lone surrogate.
         """
-        if isinstance(phrases, str):
+        several = isinstance(phrases, Iterable) and not isinstance(phrases, str)
+        if not several or not all(isinstance(phrase, str) for phrase in phrases):
             raise InputError(f"phrases {phrases!r}: give a list of strings")
         for phrase in phrases:
             check_text(phrase, where=f"phrase {phrase!r}")
