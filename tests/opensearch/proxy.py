@@ -183,6 +183,11 @@ def page(request: Request, forward: Forward) -> Reply:
     return Reply(200, b"<html>Please log in</html>", "text/html")
 
 
+def no_route(request: Request, forward: Forward) -> Reply:
+    """What a proxy answers that does not know where its server is."""
+    return Reply(404, b"default backend - 404", "text/plain")
+
+
 def slow(seconds: float) -> Fault:
     """Answer late."""
     return lambda request, forward: replace(forward(), delay=seconds)

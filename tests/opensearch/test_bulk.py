@@ -120,12 +120,12 @@ def test_a_rejected_document_is_an_outcome() -> None:
     [
         (401, r"login refused \(401\)"),
         (403, r"not allowed \(403\)"),
-        (413, "says 413 Request Entity Too Large"),
+        (413, r"too large \(413\); raise the limit"),
         ((403, "cluster_block_exception", "blocked by: [FORBIDDEN/8/write]"), "is read-only"),
         ((429, "cluster_block_exception", "blocked by: [flood-stage]"), "is read-only"),
         ((403, "security_exception", "no permissions"), "no permissions"),
         ((404, "index_not_found_exception", "no such index [calls]"), "no such index"),
-        ((400, "index_closed_exception", "closed"), "closed"),
+        ((400, "index_closed_exception", "closed"), "the index is closed; open it"),
     ],
 )
 def test_what_every_document_would_meet_is_an_error(refusal: Any, message: str) -> None:
@@ -172,6 +172,18 @@ def test_a_node_that_has_just_started_lacks_no_index() -> None:
         assert not handle.exists()
         with pytest.raises(NotFoundError):
             handle.mapping()
+
+
+@pytest.mark.parametrize("answer", [b"default backend - 404", b'{"message": "no route"}'])
+def test_a_proxy_without_its_server_denies_no_index(answer: bytes) -> None:
+    with (
+        serving(Double(lambda body: (404, answer))) as double,
+        OpenSearch(double.url, max_retries=0) as client,
+    ):
+        handle = IndexHandle(client, "calls", "there/calls")
+        for ask in (handle.exists, handle.mapping):
+            with pytest.raises(UnavailableError, match="is there a proxy in between"):
+                ask()
 
 
 def test_retrying_ends_at_the_limit() -> None:

@@ -78,6 +78,15 @@ def test_an_answer_that_was_cut_may_pass() -> None:
     assert isinstance(told, StoreError)
 
 
+def test_what_has_expired_can_be_read_again() -> None:
+    cause = {"type": "search_context_missing_exception", "reason": "No search context found"}
+    failed = {"type": "search_phase_execution_exception", "reason": "all shards failed"}
+    body = {"error": {"root_cause": [cause], **failed, "caused_by": cause}, "status": 404}
+    told = explain(exceptions.NotFoundError(404, failed["type"], body), "there")
+    assert isinstance(told, UnavailableError)
+    assert str(told).startswith("there: the server has let go of what was being read")
+
+
 def test_a_reason_without_words_of_its_own_is_that_below() -> None:
     below = {"type": "search_phase_execution_exception", "reason": "missing shards [[calls][0]]"}
     cause = {"type": "search_phase_execution_exception", "reason": "", "caused_by": below}

@@ -20,6 +20,7 @@ from .proxy import (
     closed,
     cut,
     no_fault,
+    no_route,
     page,
     proxying,
     refusing,
@@ -40,6 +41,7 @@ PASSING: dict[str, Fault] = {
     **SPOILING,
     "429": refusing(429),
     "503": refusing(503, "1"),
+    "404": no_route,
     "closed": closed,
     "cut": cut,
 }

@@ -9,6 +9,7 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
+from http import HTTPStatus
 from http.client import responses as http_phrases
 from typing import Any, ParamSpec, TypeVar
 
@@ -41,10 +42,7 @@ def complete(answer: Any, location: str, *needed: str) -> Any:
     else than a search engine answered.
     """
     if needed and not (isinstance(answer, Mapping) and answer.keys() >= set(needed)):
-        raise UnavailableError(
-            f"{location}: the answer is not one of OpenSearch or Elasticsearch; is there a proxy "
-            "in between?"
-        )
+        raise _foreign(location)
     if not isinstance(answer, Mapping):
         return answer
     for part in answer.get("responses", [answer]):
@@ -66,7 +64,8 @@ def complete(answer: Any, location: str, *needed: str) -> Any:
 def explain(error: exceptions.OpenSearchException, location: str) -> StoreError:
     """A client's exception as one line that says what to do, without secrets.
 
-    Returns an `UnavailableError` if the trouble may pass, a `NotFoundError` on status 404.
+    Returns an `UnavailableError` if the trouble may pass, a `NotFoundError` if it is the server
+    that has not found something.
     """
     if isinstance(error, exceptions.AuthenticationException):
         return StoreError(
@@ -92,14 +91,40 @@ def explain(error: exceptions.OpenSearchException, location: str) -> StoreError:
     kind = UnavailableError if is_passing(error) else StoreError
     if isinstance(error, exceptions.ConnectionError):
         return kind(f"{location}: no answer ({type(error).__name__}); is the server running?")
+    info = _info(error)
+    if "search_context_missing_exception" in str(info):
+        return UnavailableError(
+            f"{location}: the server has let go of what was being read, as after a pause of five "
+            "minutes or when a node stops; try again"
+        )
     if isinstance(error, exceptions.NotFoundError):
+        if not info.keys() & {"error", "_index"}:
+            return _foreign(location)
         kind = NotFoundError
+    cause = info.get("error")
+    if isinstance(cause, dict) and cause.get("type") == "index_closed_exception":
+        return StoreError(
+            f"{location}: {cause.get('index', 'the index')} is closed; open it, then run the same "
+            "command again"
+        )
+    if error.args[:1] == (HTTPStatus.REQUEST_ENTITY_TOO_LARGE,):
+        return StoreError(
+            f"{location}: a request of some megabytes is too large (413); raise the limit there, "
+            "or of the proxy in between, to 16 MB"
+        )
     reason = _reason(error)
     if missing := _MISSING.search(reason):
         return UnavailableError(
             f"{location}: no node has {missing[0]}; wait for the node that had them, or start it"
         )
     return kind(f"{location}: the server says {reason}")
+
+
+def _foreign(location: str) -> UnavailableError:
+    return UnavailableError(
+        f"{location}: the answer is not one of OpenSearch or Elasticsearch; is there a proxy "
+        "in between?"
+    )
 
 
 def refusal(answer: Mapping[str, Any], location: str) -> StoreError:
@@ -152,10 +177,16 @@ def reason_of(cause: Mapping[str, Any]) -> str:
     return one_line(told if bottom in told else f"{told} ({bottom})")
 
 
+def _info(error: exceptions.OpenSearchException) -> dict[str, Any]:
+    """The body of an answer with an error; empty if it is none of the server's."""
+    info = error.info if isinstance(error, exceptions.TransportError) else None
+    return info if isinstance(info, dict) else {}
+
+
 def _reason(error: exceptions.OpenSearchException) -> str:
     if not isinstance(error, exceptions.TransportError):
         return one_line(error)
-    info = error.info if isinstance(error.info, dict) else {}
+    info = _info(error)
     if isinstance(cause := info.get("error"), dict):
         return reason_of(cause)
     # Anything else may be the page of a proxy.
