@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from slice_os.stores.cluster.server.connection import IndexHandle
 from slice_os.stores.cluster.versions.reindexing import reindex
 
 from ..command_line import Run
+from .proxy import Forward, Proxy, Reply, Request, closed, proxying
 from .texts import dialogues, index_of, write_dialogues
 
 COUNT = 12
@@ -371,3 +373,74 @@ def test_commands_on_nothing(run: Run, store: str, tmp_path: Path, command: str)
     local = run("index", command, "--store", tmp_path)
     assert local.status == 2
     assert "OpenSearch" in local.err
+
+
+def test_names_with_dates_may_begin_alike(run: Run, store: str, tmp_path: Path) -> None:
+    names = [f"{store}-2026", f"{store}-2026-01", f"{store}-01"]
+    for count, name in enumerate(names, start=1):
+        file = write_dialogues(tmp_path / f"{count}.jsonl", count)
+        assert run("ingest", file, "--store", name).err == ""
+    for count, name in enumerate(names, start=1):
+        (version,) = run("index", "info", "--store", name).json()["versions"]
+        assert version["documents"] == count
+
+
+def test_an_index_named_like_a_version_is_none(
+    run: Run, store: str, opensearch: OpenSearch, index_name: str, tmp_path: Path
+) -> None:
+    opensearch.indices.create(index=f"{index_name}-01")
+    assert run("ingest", write_dialogues(tmp_path / "a.jsonl", 1), "--store", store).status == 0
+    (version,) = run("index", "info", "--store", store).json()["versions"]
+    assert version["index"] == f"{index_name}-000001"
+
+
+def test_other_templates_change_no_index(
+    run: Run, store: str, opensearch: OpenSearch, index_name: str, tmp_path: Path
+) -> None:
+    mappings = {"properties": {"text": {"type": "keyword"}, "doc_id": {"type": "text"}}}
+    theirs = {"settings": {"number_of_replicas": 3}, "mappings": {"dynamic": False, **mappings}}
+    body = {"index_patterns": [f"{index_name}*"], "priority": 900, "template": theirs}
+    opensearch.indices.put_index_template(name=f"{index_name}-theirs", body=body)
+    file = write_dialogues(tmp_path / "a.jsonl", 2)
+    assert run("ingest", file, "--store", store, "--replicas=0").err == ""
+    found = opensearch.indices.get(index=store.rpartition("/")[2])[f"{index_name}-000001"]
+    assert found["settings"]["index"]["number_of_replicas"] == "0"
+    there = found["mappings"]
+    assert (there["dynamic"], there["properties"]["doc_id"]["type"]) == ("strict", "keyword")
+    assert len(run("search", "please change my seat", "--store", store, "--json").rows()) > 0
+
+
+def test_a_closed_version_is_not_passed_over(
+    run: Run, calls: Corpus, store: str, opensearch: OpenSearch, index_name: str
+) -> None:
+    assert run("index", "reindex", "--store", store).status == 0
+    opensearch.indices.close(index=f"{index_name}-000002")
+    for command in (["info"], ["reindex"], ["swap"], ["delete", "--yes"]):
+        told = run("index", *command, "--store", store)
+        assert (told.status, f"{index_name}-000002 is closed; open it" in told.err) == (1, True)
+    assert len(calls.search("please change my seat")) > 0
+
+
+def test_what_was_done_is_done_though_the_answer_is_lost(
+    run: Run, calls: Corpus, opensearch: OpenSearch, opensearch_url: str, index_name: str
+) -> None:
+    ours = [f"{index_name}-{number:06}" for number in (1, 2)]
+    lost: list[str] = []
+
+    def lose(request: Request, forward: Forward) -> Reply:
+        """The first answer to whatever makes, names or deletes an index."""
+        what = f"{request.method} {request.path.partition('?')[0]}"
+        if what in lost or not re.fullmatch(r"POST /_aliases|(PUT|DELETE) /[^/]*", what):
+            return forward()
+        lost.append(what)
+        return closed(request, forward)
+
+    with proxying(Proxy(opensearch_url, lose)) as proxy:
+        store = f"{proxy.url}/{index_name}"
+        assert run("index", "reindex", "--store", store, "--swap").status == 0
+        assert run("index", "delete", "--yes", "--store", store).status == 0
+    first, second = ([one, f"{one}-leases"] for one in ours)
+    made = [f"PUT /{one}" for one in second]
+    deleted = [f"DELETE /{one}" for one in (*first, *second)]
+    assert lost == [*made, "POST /_aliases", *deleted]
+    assert not opensearch.indices.get(index=f"{index_name}*", expand_wildcards="all")

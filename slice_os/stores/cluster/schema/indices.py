@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import uuid
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from opensearchpy import exceptions
 
 from slice_os.arrays import FloatArray
 from slice_os.stores.cluster.engines.engine import Engine
@@ -54,13 +57,20 @@ def make_version(
     """Make the next version of an alias, such as ``calls-000002``, unfinished until `finish`."""
     last = max((int(name.removeprefix(f"{handle.name}-")) for name in there), default=0)
     name = f"{handle.name}-{last + 1:06d}"
-    made = handle.named(name)
+    made, mark = handle.named(name), uuid.uuid4().hex
     with handle.errors_explained():
         body = template(f"{handle.name}-0*", options, settings)
         indices = handle.client.indices
         indices.put_index_template(name=template_name(handle.name), body=body)
-        unfinished = {META: settings.to_meta() | {UNFINISHED: True}}
-        indices.create(index=name, body={"mappings": {"_meta": unfinished}})
+        # Also in whole: another template may have a higher priority.
+        index = body["template"]
+        index["mappings"]["_meta"][META][UNFINISHED] = mark
+        try:
+            indices.create(index=name, body=index)
+        except exceptions.RequestError:
+            # It may be ours: made, with only the answer lost.
+            if not made.exists() or noted(made.mapping()).get(UNFINISHED) != mark:
+                raise
         if tuning := settings.engine.tuning:
             indices.put_settings(index=name, body=tuning, ignore=[400])
     write_projection(made, settings.projection)
@@ -97,10 +107,10 @@ def template_name(alias: str) -> str:
 
 def find_versions(handle: IndexHandle) -> dict[str, dict[str, Any]]:
     """The versions of an alias by name, with their mappings and aliases, in one state."""
-    prefix = f"{handle.name}-"
-    like = handle.named(f"{prefix}0*")
-    found = like.ask(like.client.indices.get, ignore_unavailable=True)
-    return {name: found[name] for name in found if name.removeprefix(prefix).isdigit()}
+    like = handle.named(f"{handle.name}-0*")
+    found = like.ask(like.client.indices.get, ignore_unavailable=True, expand_wildcards="all")
+    form = re.compile(re.escape(handle.name) + "-0[0-9]{5}")
+    return {name: found[name] for name in found if form.fullmatch(name)}
 
 
 def move_alias(handle: IndexHandle, index: str) -> list[str]:

@@ -166,6 +166,8 @@ def template(pattern: str, options: IndexOptions, settings: IndexSettings) -> di
     file = files("slice_os.mappings") / f"passages-v{SCHEMA_VERSION}.json"
     body: dict[str, Any] = orjson.loads(file.read_bytes())
     body["index_patterns"] = [pattern]
+    # Of `calls-2026-0*` and `calls-2026-01-0*`, both of which match, the longer one wins.
+    body["priority"] += len(pattern)
     index, mappings = body["template"]["settings"]["index"], body["template"]["mappings"]
     index |= {"number_of_shards": options.shards, "number_of_replicas": options.replicas}
     mappings["_meta"] = {META: settings.to_meta()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from itertools import compress
 from typing import Any
@@ -30,7 +30,7 @@ from slice_os.stores.cluster.schema.settings import (
 )
 from slice_os.stores.cluster.schema.span_policy import SpanPolicy
 from slice_os.stores.cluster.search.listing import count, find_entries, find_index
-from slice_os.stores.cluster.server.answers import no_index, retrying
+from slice_os.stores.cluster.server.answers import NotFoundError, no_index, retrying
 from slice_os.stores.cluster.server.connection import IndexHandle, check_name
 
 
@@ -69,16 +69,15 @@ def versions(handle: IndexHandle) -> list[IndexVersion]:
     Raises a `StoreError` if there is none, or if the name is that of one version.
     """
     alias, client = handle.name, handle.client
-    names = sorted(indices.find_versions(handle))
+    found = indices.find_versions(handle)
     with handle.errors_explained():
-        if not names:
+        if not found:
             if client.indices.exists(index=alias) and not client.indices.exists_alias(name=alias):
                 base = alias.rpartition("-")[0]
                 hint = f"; name its alias, such as {base}" if base else ""
                 raise StoreError(f"{handle.location}: is one index and has no versions{hint}")
             raise no_index(handle.location)
-        current = client.indices.get_alias(name=alias, ignore=[404])
-    return [describe(handle.named(name), current=name in current) for name in names]
+    return [describe(handle.named(one), alias in found[one]["aliases"]) for one in sorted(found)]
 
 
 def describe(handle: IndexHandle, current: bool = True) -> IndexVersion:
@@ -176,9 +175,10 @@ def delete(handle: IndexHandle, index: str | None = None) -> None:
 
 def drop(handle: IndexHandle, names: Sequence[str]) -> None:
     """Delete indices by name, and their leases."""
-    for name in names:
-        handle.named(name).ask(handle.client.indices.delete)
-        handle.named(index_of_leases(name)).ask(handle.client.indices.delete, ignore=[404])
+    for name in (each for one in names for each in (one, index_of_leases(one))):
+        # Gone already, if only the answer to a first request was lost.
+        with suppress(NotFoundError):
+            handle.named(name).ask(handle.client.indices.delete)
 
 
 def forget(handle: IndexHandle, faults: Sequence[Fault]) -> list[str]:
