@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from slice_os import Corpus, IndexOptions, SpanEncoder
 from slice_os.stores.cluster.loading import copies
 
 from .node import Cluster
+from .proxy import Forward, Proxy, Reply, Request, proxying
 from .support import concrete
 from .texts import dialogues
 
@@ -121,3 +124,40 @@ def test_replicas_are_complete(
         corpus.add(dialogues(6 * STEP)[3 * STEP :])
         assert_complete(client, index, corpus.info().passages)
         assert stored_share(client, index) < copies.MANY_COPIES
+
+
+@pytest.mark.parametrize("primary", [True, False])
+def test_a_copy_that_is_being_made_is_waited_for(
+    any_size: None,
+    opensearch_url: str,
+    index_name: str,
+    encoder: SpanEncoder,
+    caplog: pytest.LogCaptureFixture,
+    primary: bool,
+) -> None:
+    """A node tells nothing of the writes in a shard that it still opens."""
+    spoilt: list[str] = []
+
+    def opening(request: Request, forward: Forward) -> Reply:
+        reply = forward()
+        if "/_stats/segments" not in request.path or len(spoilt) == 3:
+            return reply
+        answer = json.loads(reply.body)
+        for index in answer["indices"].values():
+            (copies,) = index["shards"].values()
+            opened = copies[0]
+            routing = opened["routing"] | {"primary": primary, "state": "INITIALIZING"}
+            kept = {"routing": routing, "segments": opened["segments"]}
+            index["shards"]["0"] = [kept] if primary else [opened, kept]
+        spoilt.append(request.path)
+        return replace(reply, body=json.dumps(answer).encode())
+
+    with (
+        proxying(Proxy(opensearch_url)) as proxy,
+        Corpus(f"{proxy.url}/{index_name}", encoder, index=PLAIN) as corpus,
+    ):
+        proxy.fault = opening
+        corpus.add(dialogues(STEP))
+        assert len(corpus) == STEP
+    assert len(spoilt) == 3
+    assert primary or "twice the space" not in caplog.text

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from slice_os.errors import StoreError
+from slice_os.errors import StoreError, UnavailableError
 from slice_os.stores.cluster.schema.indices import force_merge
 from slice_os.stores.cluster.server.connection import IndexHandle
 
@@ -31,8 +31,9 @@ SEGMENT_BYTES = 5 << 30
 # The server finds out every 30 seconds which writes all copies of a shard have on disk, or later.
 WAIT_SECONDS = 90.0
 REPLICA_SECONDS = 3600.0
-# Replicas are being made, or nodes are asked what they still have of them.
-UNDER_WAY = ("initializing_shards", "number_of_in_flight_fetch")
+# Replicas are being made, nodes are asked what they still have of them, or a cluster that is busy
+# has not come to it within 30 seconds, which is a status of 408.
+UNDER_WAY = ("initializing_shards", "number_of_in_flight_fetch", "timed_out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,13 @@ class Footprint:
 
     @classmethod
     def of(cls, handle: IndexHandle) -> Footprint:
-        """Measure it."""
+        """Measure it.
+
+        Raises an `UnavailableError` while a node is still opening a shard.
+        """
         primaries = [shard for shard in _shards(handle) if shard["routing"]["primary"]]
+        if not all("seq_no" in shard for shard in primaries):
+            raise UnavailableError(f"{handle.location}: a node still opens a shard; try again")
         # The sizes of the store as a whole are up to ten seconds old.
         files = [shard["segments"]["file_sizes"] for shard in primaries]
         sizes = [sum(file["size_in_bytes"] for file in kinds.values()) for kinds in files]
@@ -102,15 +108,19 @@ def _drop(handle: IndexHandle, writes_before: int) -> None:
 def released(handle: IndexHandle) -> bool:
     """Wait until no copy of a shard can ask for an earlier write; whether that is so."""
     deadline = time.monotonic() + WAIT_SECONDS
-    while not all(
-        lease["retaining_seq_no"] > shard["seq_no"]["max_seq_no"]
-        for shard in _shards(handle)
-        for lease in shard["retention_leases"]["leases"]
-    ):
+    while not all(map(_is_released, _shards(handle))):
         if time.monotonic() > deadline:
             return False
         time.sleep(0.25)
     return True
+
+
+def _is_released(shard: dict[str, Any]) -> bool:
+    # A copy that is being made tells nothing yet.
+    return "seq_no" in shard and all(
+        lease["retaining_seq_no"] > shard["seq_no"]["max_seq_no"]
+        for lease in shard["retention_leases"]["leases"]
+    )
 
 
 def _shards(handle: IndexHandle) -> Iterator[dict[str, Any]]:
@@ -129,7 +139,7 @@ def await_replicas(handle: IndexHandle) -> None:
     health = handle.client.cluster.health
     try:
         # What was asked before has had its effects, such as replicas that are being made.
-        while any(map(handle.ask(health, wait_for_events="languid").get, UNDER_WAY)):
+        while any(map(handle.ask(health, wait_for_events="languid", ignore=[408]).get, UNDER_WAY)):
             if time.monotonic() > deadline:
                 raise StoreError(f"{handle.location}: the server still makes replicas")
             time.sleep(0.5)

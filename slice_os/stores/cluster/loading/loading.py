@@ -163,7 +163,7 @@ def loading(handle: IndexHandle, part: WorkShare = WHOLE) -> Iterator[Lease]:
     writes = 0
     try:
         made = _identity(handle)
-        writes = Footprint.of(handle).writes
+        writes = retrying(Footprint.of)(handle).writes
         yield lease
         lease.check()
         # OpenSearch makes an index that was deleted again for the next record, without its alias.
