@@ -13,6 +13,7 @@ from opensearchpy import exceptions
 
 from slice_os import StoreError
 from slice_os.errors import UnavailableError
+from slice_os.query.filters import parse_where
 from slice_os.stores.cluster.engines.opensearch_engine import OPENSEARCH
 from slice_os.stores.cluster.search import exchange, flows
 from slice_os.stores.cluster.search.exchange import (
@@ -21,8 +22,10 @@ from slice_os.stores.cluster.search.exchange import (
     Compute,
     Driver,
     Emit,
+    Flow,
     Stream,
 )
+from slice_os.stores.cluster.search.metadata import resolve_where
 from slice_os.stores.cluster.server.answers import NotFoundError
 
 SURE = Call("search", {"index": "calls", "body": {"size": 0}})
@@ -125,6 +128,18 @@ def test_an_index_that_is_missing_has_no_mapping() -> None:
 
 def test_a_node_that_has_just_started_lacks_no_index() -> None:
     flow = flows.resolve("calls", "there", OPENSEARCH)
+    next(flow)
+    assert flow.throw(NotFoundError("there: none")) == SURE
+    with pytest.raises(UnavailableError, match="not recovered"):
+        flow.throw(UnavailableError("there: state not recovered"))
+
+
+def test_a_node_that_has_just_started_lacks_no_field() -> None:
+    def nothing(_: Any) -> Flow[list[Any]]:
+        yield from ()
+        return []
+
+    flow = resolve_where("calls", "there", parse_where({"domain": "bank"}), nothing)
     next(flow)
     assert flow.throw(NotFoundError("there: none")) == SURE
     with pytest.raises(UnavailableError, match="not recovered"):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from opensearchpy import OpenSearch
 
 from slice_os.stores.cluster.engines.engine import Engine
-from slice_os.stores.cluster.server.answers import complete
+from slice_os.stores.cluster.server.answers import NotFoundError, complete
 from slice_os.stores.cluster.server.connection import errors_explained
 from slice_os.stores.cluster.server.detection import engine_of
 from slice_os.threads import checkpoint
@@ -67,6 +67,18 @@ Stream: TypeAlias = Generator[Request | Emit[T], Any, None]
 """Yields requests, and results as `Emit`."""
 
 LIST_PLUGINS = Call("cat.plugins", {"format": "json"})
+
+
+def sure(call: Call) -> Flow[Any]:
+    """The answer to a request about an index that is as told.
+
+    A node that starts denies every index until it knows them; then a search is no 404.
+    """
+    try:
+        return (yield call)
+    except NotFoundError:
+        yield Call("search", {"index": call.arguments["index"], "body": {"size": 0}})
+        return (yield call)
 
 
 def _emitting(flow: Flow[T]) -> Stream[T]:

@@ -24,6 +24,7 @@ from slice_os.stores.cluster.search.exchange import (
     Emit,
     Flow,
     Stream,
+    sure,
 )
 from slice_os.stores.cluster.search.metadata import resolve_where
 from slice_os.stores.cluster.search.searches import Answer, Body
@@ -213,14 +214,9 @@ def resolve(name: str, location: str, engine: Engine) -> Flow[Index | None]:
     index.
     """
     try:
-        found = yield Call("indices.get_mapping", {"index": name})
+        found = yield from sure(Call("indices.get_mapping", {"index": name}))
     except NotFoundError:
-        # A node that starts denies every index until it knows them; a search fails.
-        try:
-            yield Call("search", {"index": name, "body": {"size": 0}})
-        except NotFoundError:
-            return None
-        found = yield Call("indices.get_mapping", {"index": name})
+        return None
     if len(found) != 1:
         raise StoreError(f"{location}: stands for {len(found)} indices; name one of them")
     ((concrete, body),) = found.items()

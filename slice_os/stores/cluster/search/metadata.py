@@ -23,7 +23,7 @@ from slice_os.query.filters import (
 )
 from slice_os.query.query import Where
 from slice_os.stores.cluster.search.clauses import DATE, INTEGERS, KEYWORD, NUMBERS, clause, path
-from slice_os.stores.cluster.search.exchange import Call, Flow
+from slice_os.stores.cluster.search.exchange import Call, Flow, sure
 from slice_os.stores.cluster.search.searches import PASSAGES, Answer, Body, pieces
 from slice_os.text.documents import field_text
 from slice_os.text.passage_layout import LAYOUT
@@ -50,8 +50,8 @@ def resolve_where(index: str, location: str, where: Where, ask: Ask) -> Flow[Whe
     """
     if all(condition.kind for condition in where):
         return where
-    mapping = (yield Call("indices.get_mapping", {"index": index}))[index]["mappings"]["properties"]
-    fields = mapped_fields(mapping)
+    mappings = yield from sure(Call("indices.get_mapping", {"index": index}))
+    fields = mapped_fields(mappings[index]["mappings"]["properties"])
     resolved = []
     for condition in where:
         if condition.field == DOCUMENT_ID:
