@@ -70,6 +70,14 @@ def test_the_server_is_asked_once(
     assert double.welcomed == 1
 
 
+def test_a_proxy_that_has_lost_its_server_tells_no_engine(double: Double) -> None:
+    location = f"{double.url}/calls"
+    welcome(double, {"message": "no route"}, welcome_status=404)
+    assert IndexHandle.at(location).engine is OPENSEARCH
+    welcome(double, NEW, sent=PRODUCT, welcome_status=200)
+    assert IndexHandle.at(location).engine is ELASTICSEARCH
+
+
 @pytest.mark.parametrize(
     ("about", "says"),
     [

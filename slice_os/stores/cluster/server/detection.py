@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import closing
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -43,11 +44,15 @@ def engine_at(url: str, location: str, options: Mapping[str, Any]) -> Engine:
     nobody does.
     """
     if url not in _found:
-        _found[url] = _ask(location, options)
+        engine = _ask(location, options)
+        if engine is None:
+            return OPENSEARCH
+        _found[url] = engine
     return _found[url]
 
 
-def _ask(location: str, options: Mapping[str, Any]) -> Engine:
+def _ask(location: str, options: Mapping[str, Any]) -> Engine | None:
+    """The engine; None if it is not told, as by a proxy that has lost its server."""
     with closing(OpenSearch(**options)) as client:
         try:
             # Who may not ask is told the product all the same.
@@ -63,7 +68,7 @@ def _ask(location: str, options: Mapping[str, Any]) -> Engine:
         body, number = {}, ""
     engine = next((one for one in ENGINES if one.answers(headers, body)), None)
     if engine is None and status != 200:
-        return OPENSEARCH
+        return OPENSEARCH if status == HTTPStatus.FORBIDDEN else None
     supported = " and ".join(one.supported for one in ENGINES)
     if engine is None:
         raise StoreError(
