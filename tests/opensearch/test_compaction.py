@@ -12,7 +12,9 @@ from opensearchpy import OpenSearch, helpers
 
 from slice_os import Corpus, IndexOptions, SpanEncoder
 from slice_os.stores.cluster.loading import copies
+from slice_os.stores.cluster.server.connection import IndexHandle
 
+from .double import Double, serving
 from .node import Cluster
 from .proxy import Forward, Proxy, Reply, Request, proxying
 from .support import concrete
@@ -161,3 +163,16 @@ def test_a_copy_that_is_being_made_is_waited_for(
         assert len(corpus) == STEP
     assert len(spoilt) == 3
     assert primary or "twice the space" not in caplog.text
+
+
+def test_a_busy_cluster_is_asked_for_replicas_again(caplog: pytest.LogCaptureFixture) -> None:
+    answers = [
+        (408, {"timed_out": True, "initializing_shards": 0, "number_of_in_flight_fetch": 0}),
+        (200, {"timed_out": False, "initializing_shards": 1, "number_of_in_flight_fetch": 0}),
+        (200, {"timed_out": False, "initializing_shards": 0, "number_of_in_flight_fetch": 0}),
+    ]
+    told = ((status, json.dumps(body).encode()) for status, body in answers)
+    with serving(Double(lambda body: next(told))) as double, OpenSearch(double.url) as client:
+        copies.await_replicas(IndexHandle(client, "calls", "there/calls"))
+    assert len(double.headers) == len(answers)
+    assert "until they are there" not in caplog.text
