@@ -39,7 +39,7 @@ OPERATORS = st.fixed_dictionaries(
         **dict.fromkeys(("eq", "in", "ne"), st.lists(SCALARS, max_size=2) | SCALARS),
         **dict.fromkeys(("lt", "lte", "gt", "gte"), NUMBERS),
     },
-)
+).filter(bool)
 COSINES, SHARES = st.floats(-1, 1), st.floats(0, 1)
 LEARNED = st.builds(
     Learned,
