@@ -154,7 +154,8 @@ class TestAsSentenceTransformers:
         spans = [hit.span or hit for hit in hits]
         vectors = encoder.encode_spans(text, [(span.start, span.end) for span in spans])
         cosines = encoder.similarity(vectors, encoder.encode(phrase))[:, 0]
-        np.testing.assert_allclose(cosines, [hit.cosine for hit in hits], atol=1e-4)
+        # Those of hits are of vectors as a store keeps them.
+        np.testing.assert_allclose(cosines, [hit.cosine for hit in hits], atol=2e-3)
 
     def test_a_stored_span_has_it_but_for_int8(self, encoder: SpanEncoder, tmp_path: Path) -> None:
         text = TEXTS[-1] + TEXTS[2]

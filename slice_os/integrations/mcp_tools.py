@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeVar
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError, MissingExtraError, SliceError
 from slice_os.hits.bands import Band, anybody_says
-from slice_os.hits.hit import Hit, counting
+from slice_os.hits.hit import Hit
 from slice_os.query.options import ORDERS, UNITS, HitOptions, MineOptions, SearchOptions
 from slice_os.search.scan import scan as scan_documents
 from slice_os.text.documents import Document
@@ -132,7 +132,10 @@ class StoreList:
 
 @dataclass(frozen=True)
 class FoundHit:
-    """Code points ``start:end`` of a document that say a phrase, and the passage around them."""
+    """Code points ``start:end`` of a document that say a phrase, and the passage around them.
+
+    ``label`` is false if people say that it is wrong, true if right.
+    """
 
     doc_id: str
     start: int
@@ -147,6 +150,7 @@ class FoundHit:
     matches: list[list[str]]
     metadata: dict[str, str | int | float | bool]
     count: int
+    label: bool | None
 
 
 @dataclass(frozen=True)
@@ -226,8 +230,7 @@ class Tools:
         if not found:
             raise InputError(f"no topic {topic!r} to mine; `stores` lists them")
         labels, where, unit = self._work(corpus).labels(), options.where, options.unit
-        hits = mine_topics(corpus, found, where=where, unit=unit, labels=labels)
-        return _bounded(counting(hits), limit)
+        return _bounded(mine_topics(corpus, found, where=where, unit=unit, labels=labels), limit)
 
     @_tool
     def scan(

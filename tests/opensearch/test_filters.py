@@ -116,7 +116,9 @@ conditions = st.one_of(
     *(
         st.tuples(
             st.just(field),
-            st.fixed_dictionaries({}, optional=dict.fromkeys(("lt", "lte", "gt"), bounds))
+            st.fixed_dictionaries({}, optional=dict.fromkeys(("lt", "lte", "gt"), bounds)).filter(
+                bool
+            )
             | st.fixed_dictionaries({"gte": bounds}),
         )
         for field in ORDERED
