@@ -141,8 +141,7 @@ def _arrow(stream: BinaryIO, options: ReadOptions) -> Iterator[Any]:
     stream.seek(0)
     file = pa.ipc.open_stream(stream) if is_stream else pa.ipc.open_file(stream)
     check_columns(file.schema.names, options)
-    numbers = () if is_stream else range(file.num_record_batches)
-    for batch in file if is_stream else map(file.get_batch, numbers):
+    for batch in file if is_stream else map(file.get_batch, range(file.num_record_batches)):
         for start in range(0, batch.num_rows, _ROWS):
             yield batch.slice(start, _ROWS)
 

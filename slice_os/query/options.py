@@ -66,7 +66,7 @@ def load_fusion(name: str) -> Fusion:
 
     Raises an `InputError` if there is none.
     """
-    if name not in tuple(FUSIONS):
+    if name not in tuple(FUSIONS):  # also if it cannot be hashed
         raise InputError(f"no fusion {name!r}; there are {', '.join(FUSION_NAMES)}")
     fusion: Fusion = pkgutil.resolve_name(FUSIONS[name])
     return fusion

@@ -157,6 +157,7 @@ def test_the_commands_run_and_a_restored_index_answers_as_before(
         command = command.replace("/var/backups/opensearch", node.settings["path.repo"][0])
         done = subprocess.run(
             ["sh", "-euc", command],
+            cwd=tmp_path,
             env={**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}"},
             capture_output=True,
             text=True,
