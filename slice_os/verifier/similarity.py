@@ -178,11 +178,11 @@ def _known_words(claim: Claim) -> Words | None:
     vectors = claim.word_vectors
     if vectors is None:
         return None
-    words = find_words(claim.text)
-    first, last = touched_words(words, claim.start, claim.end)
-    if last - first != len(vectors):  # very long words are cut when they are encoded
+    own = claim.text[claim.start : claim.end]
+    words = find_words(own)
+    if len(words) != len(vectors):  # very long words are cut when they are encoded
         return None
-    return Words.of(claim.text, words[first:last, :2], vectors, vectors.sum(axis=0))
+    return Words.of(own, words[:, :2], vectors, vectors.sum(axis=0))
 
 
 def _answer(word: str, other: str) -> bool:
