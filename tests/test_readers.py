@@ -116,6 +116,31 @@ class TestJsonLines:
         )
         assert document == Document("k", "words", {"a": 1, "text": "other"}, source="a.jsonl")
 
+    def test_a_title_comes_before_the_text_or_turns_and_may_be_alone(self, read_file: Read) -> None:
+        turns = [{"speaker": "Bo", "text": "hi"}]
+        content = jsonl(
+            {"title": "It hangs", "text": "Since May."},
+            {"title": "It stops", "text": None},
+            {"title": " ", "text": "No title."},
+            {"title": "A call", "text": turns},
+            {"title": 3, "text": "x"},
+            {"title": ""},
+        )
+        documents, bad = read_file("a.jsonl", content, title_field="title")
+        assert [one.text for one in documents] == [
+            "It hangs\n\nSince May.",
+            "It stops\n\n",
+            "No title.",
+            "A call\n\nhi",
+        ]
+        assert documents[0].metadata == {"title": "It hangs"}
+        (turn,) = documents[3].segments
+        assert (documents[3].text[turn.start : turn.end], turn.speaker) == ("hi", "Bo")
+        assert [one.reason.split(";")[0] for one in bad] == [
+            "title field 'title' is an int",
+            "field 'text' is missing or empty",
+        ]
+
     @pytest.mark.parametrize("start", ["", "\n", "\ufeff", " \n\n"])
     def test_a_file_named_json_may_have_lines_of_it(self, read_file: Read, start: str) -> None:
         lines = '{"text": "one"}\n{"text": \n\n{"id": "b", "text": "two"}\n'
@@ -246,6 +271,16 @@ class TestCsv:
             "a.tsv", content, id_field="key", text_field="body", metadata_fields=("b", "zz")
         )
         assert document == Document("k", "words, words", {"b": "2"}, source="a.tsv")
+
+    def test_a_title(self, read_file: Read) -> None:
+        content = "subject,text\nIt hangs,Since May.\nIt stops,\n"
+        documents, bad = read_file("a.csv", content, title_field="subject")
+        texts = ["It hangs\n\nSince May.", "It stops\n\n"]
+        assert ([one.text for one in documents], bad) == (texts, [])
+        (refused,) = read_file("a.csv", content, title_field="title")[1]
+        assert "no column 'title' in the header row" in refused.reason
+        with pytest.raises(InputError, match="title_field: not with group_by"):
+            ReadOptions(title_field="subject", group_by="call")
 
     @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
     def test_line_ends(self, read_file: Read, line_end: str) -> None:

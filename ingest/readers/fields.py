@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -123,6 +123,16 @@ def _list_of_turns(fields: Mapping[str, Any], options: ReadOptions) -> tuple[str
     return used, fields.get(used) if used != field else None
 
 
+def _title(fields: Mapping[str, Any], options: ReadOptions) -> str:
+    """The words before the text, with a blank line behind them; an InputError if they are none."""
+    title = fields.get(options.title_field) if options.title_field is not None else None
+    if title is None:
+        return ""
+    if not isinstance(title, str):
+        raise InputError(f"title field {options.title_field!r} is {kind_of(title)}; give a string")
+    return "" if is_blank(title) else f"{title}\n\n"
+
+
 def text_of(
     fields: Mapping[str, Any], options: ReadOptions, formats: DateFormats, told: Counter[str]
 ) -> tuple[str, str, tuple[Segment, ...], str | None]:
@@ -153,6 +163,10 @@ def text_of(
         if listed is not None and not found.turns and not any(found.told.values()):
             with suppress(InputError):  # other lists may have such a name
                 told[UNREAD] += unread(turns_of(listed, {})[0], text)
+    if title := _title(fields, options):
+        shift = len(title)
+        moved = (replace(one, start=one.start + shift, end=one.end + shift) for one in segments)
+        text, segments = title + text, tuple(moved)
     if is_blank(text):
         error = lacking(fields, field, "missing or empty")
         raise error if not fields or field in fields else InputError(f"{error}{NAME_TEXT}")

@@ -49,6 +49,8 @@ class ReadOptions:
         id_field: the document's id; a record without it gets the id ``NAME#LINE``. A table has to
             have this column, unless it is the default.
         text_field: the document's text.
+        title_field: words before the text, such as the subject of a ticket; None for none. A
+            document may have them alone.
         metadata_fields: the fields to keep as metadata; None keeps every other scalar field.
         group_by: the field that the turns of a document share, with its id; None makes every
             record a document.
@@ -70,6 +72,7 @@ class ReadOptions:
 
     id_field: str = "id"
     text_field: str = "text"
+    title_field: str | None = None
     metadata_fields: tuple[str, ...] | None = None
     group_by: str | None = None
     speaker_field: str | None = None
@@ -94,6 +97,8 @@ class ReadOptions:
         for name in ("speaker_field", "time_field", "order_by"):
             if getattr(self, name) is not None and self.group_by is None:
                 raise InputError(f"{name}: only with group_by, the field that turns share")
+        if self.title_field is not None and self.group_by is not None:
+            raise InputError("title_field: not with group_by, where each row is a turn")
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,8 +39,9 @@ class _Row(NamedTuple):
 def needed_columns(options: ReadOptions) -> list[str]:
     """The columns that the options name; only that of ids may be missing if nobody named it."""
     named_id = options.id_field if options.id_field != ReadOptions().id_field else None
-    optional = options.group_by, options.speaker_field, options.time_field, options.order_by
-    return [options.text_field, *filter(None, (named_id, *optional, options.date_field))]
+    turns = options.group_by, options.speaker_field, options.time_field, options.order_by
+    optional = named_id, options.title_field, *turns, options.date_field
+    return [options.text_field, *filter(None, optional)]
 
 
 def check_columns(columns: list[str], options: ReadOptions) -> None:

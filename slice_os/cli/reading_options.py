@@ -30,6 +30,9 @@ _reading = group(
     _read_options,
     id_field=id_field,
     text_field=text_field,
+    title_field=option(
+        "FIELD", "Tables and JSON: field of words before the text, such as the subject of a ticket."
+    ),
     metadata_fields=option(
         "--metadata",
         "FIELD",
