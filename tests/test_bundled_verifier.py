@@ -76,6 +76,12 @@ def test_says_what_says_the_phrase(encoder: SpanEncoder) -> None:
     assert not same.reasons
 
 
+def test_words_that_a_phrase_repeats_match_once(encoder: SpanEncoder) -> None:
+    claim = Claim("it gets slower and slower", "However, this is slow.", 9, 21)
+    (verdict,) = SimilarityVerifier(encoder).check([claim])
+    assert verdict.matches.count(("slower", "slow")) == 1
+
+
 @pytest.mark.parametrize(
     ("phrase", "text", "reason"),
     [

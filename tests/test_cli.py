@@ -287,7 +287,7 @@ class TestSearching:
             assert f"  “{hit['phrase']}”  cosine " in head
 
     def test_mines_every_hit_by_document_without_overlaps(self, run: Run, store: str) -> None:
-        outcome = run("mine", "-p", "Dogs bark", "-p", "nice weather", "--store", store)
+        outcome = run("mine", "Dogs bark", "-p", "nice weather", "--store", store)
         hits = [hit for hit in outcome.rows() if hit["phrase"] == "Dogs bark"]
         assert len([hit for hit in hits if hit["text"] == "Dogs bark"]) > 30
         places = [(hit["start"], hit["end"]) for hit in hits]
@@ -356,7 +356,7 @@ class TestSearching:
             (["search", "x", "--store", "STORE", "--bogus"], 2, "No such option"),
             (["search", "x", "--store", "STORE", "--model", "file"], 1, "no model at 'file'"),
             (["search", "--store", "STORE"], 2, "Missing argument 'PHRASE'"),
-            (["mine", "--store", "STORE"], 2, "give --phrase or --topics"),
+            (["mine", "--store", "STORE"], 2, "give a phrase or --topics"),
             (["scan", "none", "-p", "x"], 1, "'none': no such file"),
             (["store", "info", "--store", "none"], 1, "no store here"),
             (["store", "delete", "x", "--store", "none"], 1, "no store here"),

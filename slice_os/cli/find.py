@@ -175,6 +175,7 @@ def scan(
 
 @command()
 def mine(
+    first: Annotated[tuple[str, ...], argument(required=False, metavar="[PHRASE]...")],
     phrases: Annotated[tuple[str, ...], phrases_option()],
     topic_paths: TopicPaths,
     store: Store,
@@ -185,7 +186,7 @@ def mine(
     as_json: HitsAsJson,
     encoder: EncoderChoice,
 ) -> int:
-    """Find every span in a store that says a phrase, document by document.
+    """Find every span in a store that says PHRASE, document by document.
 
     Every passage is scored, unless you give --candidates. Hits of one phrase never overlap;
     hits of two phrases may. With --topics, all topics are mined in one pass, each with its own
@@ -202,6 +203,7 @@ def mine(
     from slice_os.topics.recording import mining_record
     from slice_os.topics.run import mine_topics
 
+    phrases = (*first, *phrases)
     _check(options, phrases, topic_paths)
     if phrases and (run.exclusive or run.only_new or run.work):
         raise click.UsageError("--exclusive, --new and --work are for --topics")
@@ -270,7 +272,7 @@ def mine(
 def _check(options: MineOptions, phrases: tuple[str, ...], topic_paths: tuple[str, ...]) -> None:
     """Refuse phrases beside topics, and options that the files of topics have."""
     if bool(phrases) == bool(topic_paths):
-        raise click.UsageError("give --phrase or --topics")
+        raise click.UsageError("give a phrase or --topics")
     given = {
         "--threshold": options.threshold is not None,
         "--min-probability": options.min_probability is not None,

@@ -56,7 +56,8 @@ def serve(
 ) -> None:
     """Serve stores over HTTP, with a page to search them and to curate topics.
 
-    STORE is a folder, or http(s)://[user@]host[:port]/index in OpenSearch. It must be there.
+    STORE is a folder, or http(s)://[user@]host[:port]/index in OpenSearch or Elasticsearch. It must
+    be there.
     Topics and labels are kept in the folder of the first store, with --demo in your cache folder,
     unless you give another one.
     """

@@ -86,7 +86,7 @@ class Similarity:
 
     @property
     def matches(self) -> tuple[tuple[str, str], ...]:
-        """Words of the phrase with other words of the hit that answer them."""
+        """Words of the phrase with other words of the hit that answer them, each pair once."""
         if not self._any:
             return ()
         rows, columns = self.phrase.content, self.span.content
@@ -98,7 +98,7 @@ class Similarity:
             )
             if cosine >= _ANSWERS
         ]
-        return tuple(pair for pair in pairs if _answer(*pair))
+        return tuple(dict.fromkeys(pair for pair in pairs if _answer(*pair)))
 
     @property
     def _any(self) -> bool:
