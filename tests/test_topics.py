@@ -354,6 +354,16 @@ class TestImproving:
         assert "counter-phrase 'please cancel my flight' has" in outcomes[1].why()
         assert outcomes[2].why() == "there is no word in it"
 
+    def test_the_phrase_that_is_told_is_the_one_that_was_read(self, encoder: SpanEncoder) -> None:
+        worked = "it worked in the previous version"
+        phrases = (worked, "this broke after upgrading", "regression since the last release")
+        text = "After updating to 5.2 the build no longer works"
+        (outcome,) = run_examples([Topic("broken", phrases, must_match=(text,))], encoder)
+        assert outcome.nearest
+        assert outcome.nearest.phrase == phrases[1]
+        assert outcome.matched
+        assert (outcome.nearest.probability or 0) >= outcome.needs.probability
+
     def test_lint_finds_what_is_odd(self, calls: Corpus, tmp_path: Path) -> None:
         write(tmp_path, "a.toml", 'phrases = ["end my plan", "End  my plan"]\ntreshold = 1')
         write(

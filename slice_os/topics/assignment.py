@@ -75,7 +75,7 @@ def assign(
     """The hits of topics among the hits of their phrases.
 
     Of overlapping hits of one topic the nearest counts, or the likeliest if the topic is cut by
-    probability. It must have what the topic needs, and its words must not be nearer to a
+    probability, and nothing verifies. It must have what the topic needs, and its words must not be nearer to a
     counter-phrase than to every phrase.
 
     Args:
@@ -167,7 +167,8 @@ def countered(hit: Hit, topic: Topic, cosines: SpanCosines) -> tuple[str, float]
 
 def _of_topic(aim: Aim, own: Iterable[Hit], cosines: SpanCosines) -> list[Hit]:
     """The hits of a topic in a passage, by cosine and counter-phrases."""
-    likeliest = aim.needs.probability > 0
+    # A verifier tells more than how likely the cosine alone makes a hit.
+    likeliest = aim.needs.probability > 0 and not aim.refine.verifies
 
     def rank(hit: Hit) -> tuple[float, float, int, int]:
         return -(hit.probability or 0.0) if likeliest else 0.0, -hit.cosine, hit.start, hit.end
