@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import tracemalloc
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -267,6 +268,19 @@ def test_turns_or_sentences_around_hits(run: Run, store: str) -> None:
     assert [hit["passage"]["text"] for hit in scanned] == [line["text"] for line in lines]
     _, told, _ = run(*mine, "-m", "1", "-C", "1", "--text")
     assert f"     {SAID[0]}\n     >>Hi, I'd like to cancel my subscription<<.\n     Sure.\n" in told
+
+
+def test_scanning_keeps_no_documents_for_what_is_around_hits(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slice_os.encoder.span_encoder.POOL_PIECES", 1)
+    rows = ({"id": one, "text": "Dogs bark.", "note": 1_000_000 * "-"} for one in range(80))
+    Path("notes.jsonl").write_bytes(b"\n".join(map(orjson.dumps, rows)))
+    tracemalloc.start()
+    status, _, _ = run("scan", "notes.jsonl", *CANCEL, "-C", "1")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (status, peak < 50_000_000) == (1, True)
 
 
 def test_wrapped_lines_are_sentences_as_in_a_store(

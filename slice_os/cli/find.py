@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -101,16 +100,13 @@ def scan(
     from slice_os.ingest.reading import read
     from slice_os.ingest.sources import find_sources, skipped_line
     from slice_os.originals.finding import original_at
-    from slice_os.search.around import units_in, with_around
     from slice_os.search.listing import Seen, list_documents
     from slice_os.search.recording import run_record
     from slice_os.search.refinement import arranged
-    from slice_os.search.scan import scan as scan_documents
+    from slice_os.search.scan import scan_each
 
     grep.check(output=output, order=options.order, collapse=options.collapse)
     files: dict[str, str] = {}
-    near: deque[Document] = deque()
-    units: list[tuple[int, int]] = []
     texts = TextSpool() if output is not None and holds_texts(output) else None
     bad = 0
 
@@ -125,7 +121,6 @@ def scan(
                     click.echo(complaint(record), err=True)
                 else:
                     files[record.id] = record.source
-                    near.extend([record] if grep.around else ())
                     if texts is not None:
                         texts.add(record.id, record.text)
                     yield record
@@ -133,29 +128,17 @@ def scan(
     def find(doc_id: str) -> Original:
         return original_at(doc_id, files[doc_id], reading.page_edges)
 
-    def place(hit: Hit) -> tuple[str, list[tuple[int, int]]]:
-        nonlocal units
-        own = hit.passage  # two documents may have one id
-        while near[0].id != hit.doc_id or near[0].text[own.start : own.end] != own.text:
-            near.popleft()
-            units = []
-        units = units or units_in(near[0])
-        return near[0].text, units
-
     with grep.statuses():
         sources = find_sources(paths, format_name, follow_links=follow_links)
-        as_they_come = replace(options, order=None, collapse=False)
         model = encoder.load()
         seen = Seen()
-        hits = scan_documents(documents(), phrases, as_they_come, encoder=model, below=seen.note)
+        scanned = scan_each(documents(), phrases, options, model, seen.note)
+        hits = grep.shown(scanned)
         if grep.listing:
             hits = grep.limited(seen.noted(hits))
             found = list_documents(hits, files, grep.listing, seen)
             grep.show_documents(found, as_json)
         else:
-            if grep.around:
-                around = grep.before or 0, grep.after or 0
-                hits = (with_around(hit, *place(hit), *around) for hit in hits)
             shown = grep.limited(arranged(hits, options))
             about = {"paths": list(paths), "max_count": grep.most}
             give(

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import click
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from slice_os.hits.document_hits import DocumentHits
     from slice_os.hits.hit import Hit
+    from slice_os.text.documents import Document
 
 FOUND, NOTHING, FAILED = range(3)
 _MEANT = {
@@ -72,6 +75,16 @@ class Grep:
                 raise click.UsageError(f"-l, -L and -c list documents; leave out {flag}")
         if self.most is not None and others.get("new"):
             raise click.UsageError("--max-count: with --new, hits that are left out count as seen")
+
+    def shown(self, scanned: Iterable[tuple[Document, Hit]]) -> Iterator[Hit]:
+        """The hits of documents, with what is to be shown around them."""
+        from slice_os.search.around import units_in, with_around
+
+        for document, found in groupby(scanned, itemgetter(0)):
+            text, units = document.text, units_in(document) if self.around else []
+            around = self.before or 0, self.after or 0
+            for _, hit in found:
+                yield with_around(hit, text, units, *around) if self.around else hit
 
     def limited(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """The hits that are shown; all that have been are counted."""

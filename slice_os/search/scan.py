@@ -48,12 +48,24 @@ def scan(
     Yields hits by document, passage, phrase and position; hits of one phrase never overlap. An
     order, or ``collapse``, needs all of them first.
     """
-    encoder = encoder or SpanEncoder()
-    query, refine = prepare(encoder, phrases, replace(options, **changes))
+    options = replace(options, **changes)
+    found = scan_each(documents, phrases, options, encoder or SpanEncoder(), below)
+    yield from arranged((hit for _, hit in found), options)
+
+
+def scan_each(
+    documents: Iterable[Document],
+    phrases: str | Sequence[str],
+    options: HitOptions,
+    encoder: SpanEncoder,
+    below: Callable[[Hit], None] | None = None,
+) -> Iterator[tuple[Document, Hit]]:
+    """The hits of `scan` with their documents, as they come: neither ordered nor collapsed."""
+    query, refine = prepare(encoder, phrases, options)
     least = refine.threshold(encoder.card.threshold)
-    parts = encode_documents(documents, encoder)
-    hits = (hit for part in parts for hit in refine.each(part_hits(part, query, least), below))
-    yield from arranged(hits, refine.options)
+    for part in encode_documents(documents, encoder):
+        for hit in refine.each(part_hits(part, query, least), below):
+            yield part.document, hit
 
 
 def part_hits(
