@@ -74,6 +74,7 @@ class DeadLetters:
         self._stream = None
 
     def _open(self) -> BinaryIO:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | _NO_LINKS
         descriptor = os.open(self.path, flags, 0o600)
         regular = stat.S_ISREG(os.fstat(descriptor).st_mode)

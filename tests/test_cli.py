@@ -144,10 +144,10 @@ class TestIngest:
 
     def test_reports_only_the_first_twenty_bad_records(self, run: Run) -> None:
         Path("a.jsonl").write_text("bad\n" * 1_000)
-        outcome = run("ingest", "a.jsonl", "--store", "s", "--dead-letters", "dead")
+        outcome = run("ingest", "a.jsonl", "--store", "s", "--dead-letters", "new/dead")
         assert len(outcome.err.splitlines()) == 21
-        assert outcome.err.endswith("1000 records could not be used, see dead\n")
-        assert len(Path("dead").read_text().splitlines()) == 1_000
+        assert outcome.err.endswith("1000 records could not be used, see new/dead\n")
+        assert len(Path("new/dead").read_text().splitlines()) == 1_000
 
     @pytest.mark.parametrize(
         ("arguments", "status", "message"),
@@ -162,6 +162,7 @@ class TestIngest:
             (["a.txt", "--store", "s", "--model", "none"], 1, "no model at 'none'"),
             (["a.txt", "--store", "s", "--provider", "none"], 1, "no execution provider 'none'"),
             (["a.txt", "--store", "s", "--threads", "0"], 2, "0 is not in the range"),
+            (["a.txt", "--store", "s", "--dead-letters", "a.txt/d"], 1, "a.txt is a file, not a"),
             (["a.txt"], 2, "Missing option '--store'"),
             (["--store", "s"], 2, "Missing argument 'PATH...'"),
         ],

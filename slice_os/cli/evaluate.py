@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import click
 
 from slice_os.cli.groups import CommandGroup
-from slice_os.cli.options import COUNT, ReportAsJson, Threads
+from slice_os.cli.options import COUNT, NEW_FILE, ReportAsJson, Threads
 from slice_os.cli.parameters import FOLDER, Group, NumberRange, argument, command, option
 from slice_os.cli.progress import StepBar
 from slice_os.cli.render import show
@@ -66,7 +66,7 @@ def compare_command(
 def build_context(
     *,
     pairs: Annotated[Path, argument()],
-    out: Annotated[Path, argument()],
+    out: Annotated[Path, argument(type=NEW_FILE)],
     text: Annotated[Path | None, "Text to place sentences in: plain text or JSONL."],
     endpoint: Annotated[
         str | None,
@@ -192,14 +192,17 @@ def _command(harness: Harness) -> click.Command:
         ],
         as_json: Annotated[bool, "--json", "Print JSON instead of a table."],
         wide: Annotated[bool, "Show all columns of the table."],
-        out: Annotated[Path | None, "Also save the result as JSON in this file."],
-        report: Annotated[Path | None, "Also write a report, one HTML file."],
+        out: Annotated[Path | None, NEW_FILE, "Also save the result as JSON in this file."],
+        report: Annotated[Path | None, NEW_FILE, "Also write a report, one HTML file."],
         cache: Cache,
         no_cache: Annotated[bool, "Keep no vectors and use none."],
         threads: Threads,
         own: dict[str, Any],
     ) -> None:
         from slice_os.evaluation import evaluate
+
+        if report is not None:
+            from slice_os.evaluation.report.page import render_report
 
         with closing(StepBar(leave=False)) as bar:
             evaluation = evaluate(
@@ -214,8 +217,6 @@ def _command(harness: Harness) -> click.Command:
         if out is not None:
             evaluation.save(out)
         if report is not None:
-            from slice_os.evaluation.report.page import render_report
-
             with replacing(report) as part:
                 part.write_text(render_report(evaluation), encoding="utf-8")
         show(evaluation.to_json(), evaluation.table(wide=wide), as_json)

@@ -81,9 +81,12 @@ def ingest(
     `slice-os index reindex`.
     """
     from slice_os.corpus import Corpus
+    from slice_os.hits.files import check_place
     from slice_os.ingest.readers.reader import counted
     from slice_os.ingest.sources import skipped_line
 
+    if dead_letters is not None and not dead_letters.exists():
+        check_place(dead_letters)
     index = _index_options(store, index_choices, force_merge)
     with (
         Corpus(store, encoder.for_store(), max_pieces, index) as corpus,

@@ -31,19 +31,33 @@ COUNT = click.IntRange(min=1)
 REPORT = ".html"
 
 
-class HitFile(click.Path):
-    """A file for hits, whose extension names the format; one that cannot be written is refused.
+class NewFile(click.Path):
+    """A file that is written at the end; one that cannot be is refused at the beginning."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path, or an error."""
+        from slice_os.hits.files import check_place
+
+        super().convert(value, param, ctx)
+        check_place(Path(value))
+        return Path(value)
+
+
+NEW_FILE = NewFile(dir_okay=False)
+
+
+class HitFile(NewFile):
+    """A file for hits, whose extension names the format.
 
     A PDF or Word file, or a folder, which is made, is for marked copies.
     """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """The path, or an error before anything is searched."""
-        from slice_os.hits.files import check_place, output_format
+        from slice_os.hits.files import output_format
         from slice_os.originals.copies import is_marked
 
-        path = Path(value)
-        check_place(path)
+        path = super().convert(value, param, ctx)
         if str(value).endswith("/"):
             path.mkdir(parents=True, exist_ok=True)
         if not is_marked(path):

@@ -22,7 +22,9 @@ from slice_os.evaluation.measures import Measure, averaged, measured
 from slice_os.evaluation.results import Evaluation, Figure, Row, Series
 from slice_os.evaluation.span_retrieval.measures import halves_overlap
 from slice_os.evaluation.span_retrieval.ranking import CORPUS, ranking_tasks, span_encoder
+from slice_os.hits.files import check_place
 from slice_os.records import at_least
+from slice_os.tables.replacing import replacing
 from slice_os.text.words import find_words
 
 BINS = 10
@@ -103,6 +105,8 @@ def run(
     """Measure the probabilities of the first ten hits of each query over all documents."""
     if fit is not None and (len(encoders) > 1 or not train):
         raise InputError("to write a calibration, give one encoder and a training set")
+    if fit is not None:
+        check_place(fit)
     tested = read_span_set(data, split, limit)
     trained = [read_span_set(path, limit=limit) for path in train]
     for path, one in zip(train, trained, strict=True):
@@ -123,7 +127,8 @@ def run(
             fitted = fit_to(trained, encoder, progress)
             kinds["fitted"] = fitted.probabilities(*hits[:3])
             if fit is not None:
-                fitted.save(fit)
+                with replacing(fit) as part:
+                    fitted.save(part)
         for kind, probabilities in kinds.items():
             cells = measured(MEASURES, Outcomes(probabilities, hits.right))
             rows.append({"encoder": encoder.name, "probability": kind, **cells})

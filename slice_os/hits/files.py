@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -118,10 +119,12 @@ def holds_texts(path: Path) -> bool:
 
 
 def check_place(path: Path) -> None:
-    """Raise an `InputError` if a file stands where a folder is needed."""
+    """Raise an `InputError` if a file is where a folder is needed, or nothing may be written."""
     above = next(one for one in path.absolute().parents if one.exists())
     if not above.is_dir():
         raise InputError(f"{path}: {above} is a file, not a folder")
+    if not os.access(above, os.W_OK):
+        raise InputError(f"{path}: {above} cannot be written; choose another folder")
 
 
 def _write_jsonl(hits: Iterable[Hit], path: Path, _: TextOf | None) -> None:

@@ -204,7 +204,7 @@ class TestHarness:
                     stream.write(json.dumps(record) + "\n")
             files.append(str(path))
         train, test = files
-        out = tmp_path / "fitted.json"
+        out = tmp_path / "new" / "fitted.json"
         rows = evaluate("--data", test, "--train", train, "--fit", str(out))
         kinds = {row["probability"]: row for row in rows}
         assert kinds["fitted"]["hits"] == len(ANSWERS) * 10
@@ -225,6 +225,18 @@ class TestHarness:
             evaluate("--data", str(path), "--train", str(path))
         with pytest.raises(InputError, match="give one encoder and a training set"):
             evaluate("--data", str(path), "--fit", str(tmp_path / "out.json"))
+
+    @pytest.mark.parametrize("option", ["--out", "--report", "--fit"])
+    def test_refuses_what_cannot_be_written_before_it_measures(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str
+    ) -> None:
+        (tmp_path / "file").touch()
+        asked = ("--data", "missing", "--train", "missing", option)
+        with pytest.raises(InputError, match="is a file, not a folder"):
+            evaluate(*asked, str(tmp_path / "file" / "out"))
+        monkeypatch.setattr("os.access", lambda *_, **__: False)
+        with pytest.raises(InputError, match="cannot be written; choose another folder"):
+            evaluate(*asked, str(tmp_path / "new" / "out"))
 
 
 def read_calibration_file(path: Path) -> Calibration:
