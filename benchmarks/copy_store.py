@@ -10,32 +10,14 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterator
 from dataclasses import replace
-from itertools import groupby
 from typing import Any
 
 from timing import cpu_seconds
 
-from slice_os import Corpus, IndexOptions, LocalStore, SpanEncoder
-from slice_os.search.run import make_query
-from slice_os.spans.passages import DocumentPart
-from slice_os.stores.candidates import StoredPassage
+from slice_os import Corpus, IndexOptions, LocalStore
 from slice_os.stores.cluster.loading import copies
 from slice_os.stores.cluster.server.connection import IndexHandle
-from slice_os.text.documents import Document
-
-BATCH = 500
-
-
-def stored_parts(store: LocalStore, encoder: SpanEncoder) -> Iterator[DocumentPart]:
-    """Every document of a store with its passages, in stored order."""
-    keys = store.rank(make_query(encoder, "any"), 1).keys
-    batches = (store.load(keys[at : at + BATCH]).values() for at in range(0, len(keys), BATCH))
-    passages = (passage for batch in batches for passage in batch)
-    for doc_id, group in groupby(passages, key=_doc_id):
-        encoded = tuple(passage.encoded for passage in group)
-        yield DocumentPart(Document(doc_id, store.document_text(doc_id) or ""), encoded, last=True)
 
 
 def copy(local: str, location: str, options: IndexOptions, copies: int = 1) -> dict[str, Any]:
@@ -47,7 +29,7 @@ def copy(local: str, location: str, options: IndexOptions, copies: int = 1) -> d
         pieces, began, worked = 0, time.perf_counter(), cpu_seconds(client)
         with target._for_writing().writer() as writer:
             for number in range(copies):
-                for part in stored_parts(store, source.encoder):
+                for part in store.stored_documents():
                     document = part.document
                     if number:
                         document = replace(document, id=f"{document.id} {number}")
@@ -57,10 +39,6 @@ def copy(local: str, location: str, options: IndexOptions, copies: int = 1) -> d
         seconds, worked = time.perf_counter() - began, cpu_seconds(client) - worked
     rates = {"seconds": round(seconds, 1), "per_second": round(pieces / seconds)}
     return {"tokens": pieces, **rates, "cpu_seconds": round(worked, 1)}
-
-
-def _doc_id(passage: StoredPassage) -> str:
-    return passage.doc_id
 
 
 def main() -> None:

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import corpora
-from copy_store import stored_parts
 from timing import percentiles, timed
 
 from slice_os import Corpus, IndexOptions, LocalStore, SpanEncoder
@@ -37,11 +36,11 @@ HERE = Path(__file__).parent
 WARM_UP = 3
 
 
-def some(store: LocalStore, encoder: SpanEncoder, tokens: int) -> Iterator[DocumentPart]:
+def some(store: LocalStore, tokens: int) -> Iterator[DocumentPart]:
     """Documents with that many token vectors."""
     left = tokens
     for number in count():
-        for part in stored_parts(store, encoder):
+        for part in store.stored_documents():
             if left <= 0:
                 return
             left -= sum(len(passage.vectors) for passage in part.passages)
@@ -90,12 +89,12 @@ def measure(
 ) -> Any:
     """One size in both stores."""
     folder = Path(tempfile.mkdtemp())
-    row: dict[str, Any] = fill(str(folder / "s"), some(source, encoder, tokens), encoder)
+    row: dict[str, Any] = fill(str(folder / "s"), some(source, tokens), encoder)
     with Corpus(folder / "s", encoder) as corpus:
         row["local"] = latency(corpus, phrases)
     shutil.rmtree(folder)
     location = f"{url}/growth-{tokens}"
-    row["indexing_seconds"] = fill(location, some(source, encoder, tokens), encoder)["seconds"]
+    row["indexing_seconds"] = fill(location, some(source, tokens), encoder)["seconds"]
     row |= index_latency(location, encoder, phrases)
     with Corpus(location, encoder) as corpus:
         store = corpus.store

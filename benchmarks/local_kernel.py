@@ -51,7 +51,7 @@ def build(folder: Path, data: Path, encoder: SpanEncoder, tokens: int) -> LocalS
         store = corpus.store
         assert isinstance(store, LocalStore)
         everything = store.rank(make_query(encoder, "any"), 1)
-        passages = list(store.load(everything.keys).values())
+        passages = list(everything.load(everything.keys).values())
     large = LocalStore.create(folder / "large", encoder.card, 128)
     shuffle = np.random.default_rng(SEED).permutation
     order = (int(at) for _ in count() for at in shuffle(len(passages)))

@@ -51,12 +51,8 @@ def answers(store: LocalStore) -> list[tuple[str, int, int, str, float]]:
 class TestDeleted:
     def test_text_is_gone_at_once_and_the_rest_after_compaction(self, store: LocalStore) -> None:
         fill(store, [*documents(30), Document("secret", SECRET, {"owner": SECRET[::-1]})])
-        (key,) = (
-            key
-            for key, passage in store.load(store.rank(query("x"), 1).keys).items()
-            if passage.doc_id == "secret"
-        )
-        vectors = store.load([key])[key].encoded.vectors
+        (part,) = (one for one in store.stored_documents() if one.document.id == "secret")
+        vectors = part.passages[0].vectors
         raw = np.rint(vectors / np.abs(vectors).max(axis=1, keepdims=True) * 127).astype(np.int8)
         assert raw.tobytes() in contents(store.folder)
         with store.writer() as writer:
@@ -293,6 +289,8 @@ class TestReadOnly:
                 pass
             with pytest.raises(StoreError, match="cannot be written"):
                 reader.compact()
+            checked = CliRunner().invoke(cli, ["store", "check", "--store", str(mounted)])
+            assert (checked.exit_code, "everything is as it was" in checked.stderr) == (0, True)
             writable = LocalStore.open(store.folder)
             fill(writable, [Document("new", "a new number here")])
             writable.close()

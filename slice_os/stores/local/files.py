@@ -138,6 +138,15 @@ def connect(folder: Path, mode: str = "rw") -> Database:
     return connection
 
 
+@contextmanager
+def copied(connection: Database) -> Iterator[Database]:
+    """A copy of the database to write to, which is gone at the end."""
+    with closing(sqlite3.connect("", isolation_level=None, factory=Database)) as copy:
+        connection.backup(copy)
+        copy.folder = connection.folder
+        yield copy
+
+
 def exists(folder: Path) -> bool:
     """Whether the folder holds a completely created store.
 

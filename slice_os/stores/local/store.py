@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import StoreError
 from slice_os.query.query import Query
 from slice_os.spans.passages import DocumentPart
-from slice_os.stores.candidates import PassageKey, ScoredCandidates, StoredPassage
+from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.local import fields
 from slice_os.stores.local.arrays import Arrays, PassageTable, read_table
 from slice_os.stores.local.checksums import CheckedPassages
@@ -33,6 +33,7 @@ from slice_os.stores.local.files import (
     StoreSettings,
     StoreState,
     connect,
+    copied,
     create,
     errors_explained,
     exists,
@@ -155,10 +156,14 @@ class LocalStore:
     def verify(self, *, repair: bool = False) -> list[Fault]:
         """Compare everything that is stored with its checksums; returns the faults.
 
-        To repair is to delete the damaged documents, and rebuild the rest from the others.
+        To repair is to delete the damaged documents, and rebuild the rest from the others. Where
+        nothing may be written, a temporary copy of the database is compared.
 
         Raises a `StoreError` if another process is writing, or the store cannot be repaired.
         """
+        if not (repair or os.access(self.folder, os.W_OK)):
+            with self._reading() as connection, copied(connection) as copy:
+                return list(find_faults(copy, self.settings))
         with self._writing() as connection:
             with errors_explained(self.folder):
                 connection.execute("BEGIN IMMEDIATE")
@@ -242,10 +247,6 @@ class LocalStore:
         found = replace(ranked, cosines=cosines).at_least(threshold)
         for start in range(0, len(found.keys), SCAN_PASSAGES):
             yield found.select(np.arange(start, min(start + SCAN_PASSAGES, len(found.keys))))
-
-    def load(self, keys: Sequence[PassageKey]) -> dict[PassageKey, StoredPassage]:
-        """The passages with these ids; one that is not stored is missing."""
-        return self._snapshot().load(keys)
 
     def close(self) -> None:
         """Close the database, as soon as no candidates need it any more."""
