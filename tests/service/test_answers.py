@@ -156,6 +156,21 @@ def test_a_document_is_as_it_was_given(client: TestClient, document: object) -> 
     assert answer["text"] == given.text
 
 
+@pytest.mark.parametrize("kind", ["", "text/plain", "application/jsonl", "application/x; a=json"])
+def test_a_body_of_another_type_is_told_its_header(client: TestClient, kind: str) -> None:
+    answer = client.post("/search", content=b"{}", headers={"Content-Type": kind} if kind else {})
+    assert (answer.status_code, answer.json()["error"]["message"]) == (
+        422,
+        "body: send it with the header Content-Type: application/json",
+    )
+
+
+@pytest.mark.parametrize("kind", ["Application/JSON; charset=utf-8", "application/ld+json"])
+def test_a_type_of_json_is_one(client: TestClient, kind: str) -> None:
+    content = b'{"phrases": "end my plan"}'
+    assert client.post("/search", content=content, headers={"Content-Type": kind}).is_success
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "code"),
     [

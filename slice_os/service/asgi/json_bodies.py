@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from typing import Any
@@ -23,6 +24,7 @@ DEEPEST = 32
 # While so many values are parsed, no other thread runs.
 MOST_AT_ONCE = 10_000
 
+_JSON = re.compile(r"application/(\S+\+)?json\s*(;.*)?", re.IGNORECASE)
 _SHORT = 1 << 14
 _CHUNK = 1 << 18
 _COMMA, _END = ord(","), ord("}")
@@ -50,6 +52,10 @@ class JsonRoute(APIRoute):
             content = await request.body()
             if not content:
                 return await handler(_Read(request, content))
+            if not _JSON.fullmatch(request.headers.get("Content-Type", "").strip()):
+                raise RequestValidationError(
+                    [_fault("send it with the header Content-Type: application/json")]
+                )
             work = partial(read_body, content, adapter)
             pool: WorkPool = request.app.state.services.pool
             given = work() if len(content) <= _SHORT else await pool.run(work, "bodies")
