@@ -309,6 +309,8 @@ def test_on_the_command_line(calls: Corpus, tmp_path: Path, command_line: Run) -
     assert "no offer; nearest: agent: “We can offer you a discount" in shown
     counted = orjson.loads(run("--counts", "who"))
     assert counted == {"topic": "lost", "who": "ann", "matches": 1, "documents": 1}
+    none = orjson.loads(run("--counts", "topic", "--filter", "who=bob"))
+    assert none == {"topic": "lost", "matches": 0, "documents": 0}
     state = ("--new", "--work", str(tmp_path / "work"))
     assert run(*state)
     assert not run(*state)

@@ -89,12 +89,20 @@ def test_mine_tells_topics_and_counts_them(run: Run, store: str) -> None:
     assert counts[0] == {"topic": "cancel", "document": "1", "hits": 1, "documents": 1}
     shown = run("mine", "--topics", "topics", "--store", store, "--counts", "topic", "--text")
     assert shown.out.split() == ["2", "hits", "2", "documents", "cancel"]
+    Path("topics", "never.toml").write_text('phrases = ["xylophones"]\nthreshold = 1\n')
+    every = run("mine", "--topics", "topics", "--store", store, "--counts", "topic").rows()
+    assert every[1] == {"topic": "never", "hits": 0, "documents": 0}
+    told = run("mine", "--topics", "topics", "--store", store, "--counts", "fortnight").err
+    assert "no metadata field 'fortnight'; there " in told
+    assert told.endswith("; or count by topic, phrase, document, day, week, month\n")
 
 
 def test_mine_counts_phrases(run: Run, store: str) -> None:
     mine = ("mine", "-p", "the weather is nice", "-p", "please end my plan", "--store", store)
     plan, weather = run(*mine, "--counts", "phrase").rows()
     assert plan == {"phrase": "please end my plan", "hits": 2, "documents": 2}
+    *_, none = run(*mine, "-p", "xylophones", "--counts", "phrase").rows()
+    assert none == {"phrase": "xylophones", "hits": 0, "documents": 0}
     assert run(*mine, "--counts", "document").rows() == [
         {"phrase": plan["phrase"], "document": "1", "hits": 1, "documents": 1},
         {"phrase": plan["phrase"], "document": "2", "hits": 1, "documents": 1},

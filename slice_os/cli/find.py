@@ -214,9 +214,9 @@ def mine(
                 listed = with_sections(listed, corpus.with_sections)
             grep.show_documents(listed, as_json, table)
             return grep.status()
-        if topic_paths:
-            named = _topic_options(options, run, corpus)
-            hits = left(mine_topics(corpus, read_topics(topic_paths), **named))
+        topics = read_topics(topic_paths) if topic_paths else []
+        if topics:
+            hits = left(mine_topics(corpus, topics, **_topic_options(options, run, corpus)))
         elif output is not None and output.suffix.lower() == REPORT and grep.most is None:
             hits, cut = _with_near_misses(corpus, phrases, as_they_come)
         else:
@@ -228,8 +228,8 @@ def mine(
             hits = corpus.with_sections(hits)
         if run.counts:
             grouped = (replace(hit, topic=hit.group) for hit in grep.limited(counting(hits)))
-            of = "phrase" if phrases else "topic"
-            if alerted := run.show_counts(grouped, "hits", as_json, corpus, of):
+            of, names = ("phrase", phrases) if phrases else ("topic", [one.name for one in topics])
+            if alerted := run.show_counts(grouped, "hits", as_json, corpus, of, names):
                 return alerted
         else:
 

@@ -60,7 +60,8 @@ def match(
         options = {"exclusive": run.exclusive, "labels": run.work_of(corpus.store).labels()}
         matches = left(match_topics(corpus, topics, where=where, **options))
         if run.counts:
-            alerted = run.show_counts(matches, "matches", as_json, corpus)
+            names = [topic.name for topic in topics if topic.combination]
+            alerted = run.show_counts(matches, "matches", as_json, corpus, "topic", names)
             return 1 if problems else alerted
         one = None
         for one in matches:

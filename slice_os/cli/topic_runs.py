@@ -11,6 +11,7 @@ import click
 
 from slice_os.cli.options import Exclusive, WorkFolder
 from slice_os.cli.render import printable, show, wants_json
+from slice_os.errors import InputError
 
 if TYPE_CHECKING:
     from slice_os.corpus import Corpus
@@ -73,7 +74,11 @@ class TopicRun:
             flag = "--date-field" if self.date_field else "--alert"
             raise click.UsageError(f"{flag}: only with --counts day, week or month")
         elif self.counts not in (None, "document", *TOTALS):
-            corpus.field_values(self.counts, 1)
+            try:
+                corpus.field_values(self.counts, 1)
+            except InputError as error:
+                others = ", ".join((*TOTALS, "document", *PERIODS))
+                raise InputError(f"{error}; or count by {others}") from None
         if self.within and not self.counts:
             raise click.UsageError("--by: only with --counts")
         if self.within:
@@ -106,9 +111,10 @@ class TopicRun:
         noun: str,
         as_json: bool | None,
         corpus: Corpus,
-        of: str = "topic",
+        of: str,
+        names: Sequence[str],
     ) -> int:
-        """Print the numbers of what was found of topics, or else, and of its documents.
+        """Print the numbers of what was found of these topics, or else, and of its documents.
 
         Returns the exit status that alerts ask for, or 0.
         """
@@ -117,7 +123,7 @@ class TopicRun:
 
         by, dates = self.counts or of, self.date_field or DATE
         hits = list(found) if self.alert else found
-        rows = tally(hits, by, dates, self.within)
+        rows = tally(hits, by, dates, self.within, names)
         if not rows:
             click.echo(f"no {noun}", err=True)
         beside = self.within and by in PERIODS and not wants_json(as_json)

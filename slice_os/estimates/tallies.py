@@ -43,7 +43,11 @@ class Tally:
 
 
 def tally(
-    hits: Iterable[Found], by: str, date_field: str = DATE, within: str | None = None
+    hits: Iterable[Found],
+    by: str,
+    date_field: str = DATE,
+    within: str | None = None,
+    topics: Iterable[str] = (),
 ) -> list[Tally]:
     """Count hits of topics.
 
@@ -55,13 +59,15 @@ def tally(
         date_field: metadata field of the period. Hits without a date in it, or without the field
             that they are counted by, count for ``-``.
         within: a metadata field whose values are counted each by itself, too.
+        topics: counted by ``topic`` or ``phrase``, these have a row even without a hit.
 
     Returns:
         By topic; documents and values by falling number of hits, periods in order.
     """
-    counts: Counter[tuple[str, str, str]] = Counter()
-    documents: dict[tuple[str, str, str], set[str]] = {}
-    spelled: dict[str, str] = {}
+    whole = by in TOTALS and within is None
+    counts = Counter({(topic, "", ""): 0 for topic in topics if whole})
+    documents: dict[tuple[str, str, str], set[str]] = {key: set() for key in counts}
+    spelled = {"": ""}
 
     def name_of(place: str, by: str) -> str:
         name = place if by == "document" else fold_case(place)
@@ -79,7 +85,7 @@ def tally(
         return key[0], 0 if by in PERIODS else -counts[key], key[1], key[2]
 
     return [
-        Tally(key[0], spelled[key[1]], counts[key], len(documents[key]), spelled.get(key[2], ""))
+        Tally(key[0], spelled[key[1]], counts[key], len(documents[key]), spelled[key[2]])
         for key in sorted(counts, key=order)
     ]
 

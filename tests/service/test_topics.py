@@ -284,6 +284,7 @@ def test_all_topics_are_counted_in_one_pass(client: TestClient, etag: str) -> No
         "by": "csat",
         "counts": [],
     }
+    assert client.get("/counts.csv", params=params).text.splitlines()[3:] == ["never,,0,0,,"]
 
 
 def test_weeks_are_counted_beside_all_documents_of_each(client: TestClient, etag: str) -> None:

@@ -40,6 +40,7 @@ router = Resource("topics", lane="mining")
 
 # Phrases that are looked for in one pass: after each, hits are kept for the next request.
 _TOGETHER = 500
+_NO_HIT = {"key": None, "within": None, "hits": 0, "documents": 0, "of": None}
 
 DateField = Annotated[str, Field(description="Metadata field of the day, week or month.")]
 OfStore = Annotated[int | None, Field(description="Documents of the store there; null if unknown.")]
@@ -170,8 +171,8 @@ async def counted_by_steps(request: Request, services: Shared, how: How) -> Json
 def counts_file(services: Shared, how: How) -> Response:
     """The counts of every topic as CSV, with the documents that have a hit of each 100 there.
 
-    A topic near too much of the store, or a rule that names none, has a row with this problem, and
-    no counts.
+    A topic without a hit has one row. A topic near too much of the store, or a rule that names
+    none, has a row with this problem, and no counts.
     """
     usable, problems = _usable(services, how.store)
     rows = [
@@ -183,7 +184,7 @@ def counts_file(services: Shared, how: How) -> Response:
             "per_100": round(100 * row["documents"] / row["of"], 3) if row["of"] else None,
         }
         for found in _counted(services, usable, how)
-        for row in found["counts"]
+        for row in found["counts"] or [_NO_HIT]
     ]
     rows += [{"topic": name, "problem": problem} for name, problem in problems.items()]
     table = collected(rows, ())
