@@ -27,6 +27,7 @@ from slice_os.tables.table import collected
 from slice_os.text.documents import Extent
 
 from .command_line import Outcome, Run
+from .many_formats import zipped
 from .test_cli import COMMAND, ENVIRONMENT
 
 openpyxl = pytest.importorskip("openpyxl")
@@ -236,6 +237,23 @@ class TestFiles:
                 damaged.writestr(name, content[: len(content) // 2] if name == part else content)
         with pytest.raises(InputError, match=r"damaged.xlsx: cannot be read as a workbook \(.+\)$"):
             list(labelled_rows(tmp_path / "damaged.xlsx"))
+
+    def test_a_workbook_is_read_to_a_limit(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        name, sheet = tmp_path / "hits.xlsx", "xl/worksheets/sheet1.xml"
+        write_hits([HIT], name)
+        with zipfile.ZipFile(name) as whole:
+            parts = {one: whole.read(one) for one in whole.namelist()}
+        content = re.sub(b"<dimension [^>]+>", b"", parts[sheet])
+        far = b'<row r="9000000000"></row></sheetData>'
+        parts[sheet] = content.replace(b"</sheetData>", far)
+        name.write_bytes(zipped(parts))
+        assert [row["text"] for _, row in labelled_rows(name)] == [HIT.text]
+        for limit, told in (("MOST_CELLS", "has more than 9 cells"), ("LARGEST", "to more than 0")):
+            monkeypatch.setattr(f"slice_os.tables.spreadsheets.{limit}", 9)
+            with pytest.raises(InputError, match=f"{told}.*; save it as “CSV UTF-8”$"):
+                list(labelled_rows(name))
 
     def test_an_unclear_label_is_refused(self, tmp_path: Path) -> None:
         path = tmp_path / "hits.csv"

@@ -14,10 +14,11 @@ from typing import IO, Any, BinaryIO, NamedTuple, TypeAlias
 
 from slice_os.errors import ENCRYPTED, InputError, MissingExtraError, imported
 from slice_os.ingest.readers.dates import check_date_format
+from slice_os.tables.spreadsheets import check_unpacked
 from slice_os.text.documents import Document, Metadata, Segment, check_language
 
 LONGEST_FILE = 1 << 28
-"""Bytes of the longest file that is read as a whole, and of the longest unpacked one."""
+"""Bytes of the longest file that is read as a whole."""
 
 NO_MEMORY = "needs more memory than a file may take"
 """The reason of a file that does."""
@@ -325,8 +326,6 @@ def _check(raw: bytes) -> None:
     if not raw.startswith(b"PK\x03\x04"):
         return
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-        entries = archive.infolist()
-    if any(entry.flag_bits & 1 for entry in entries):
-        raise InputError(ENCRYPTED)
-    if sum(entry.file_size for entry in entries) > LONGEST_FILE:
-        raise InputError(f"unpacks to more than {LONGEST_FILE >> 20} MiB")
+        if any(entry.flag_bits & 1 for entry in archive.infolist()):
+            raise InputError(ENCRYPTED)
+        check_unpacked(archive)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import logging
 import re
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import chain, islice
@@ -22,6 +23,8 @@ _DELIMITERS = ",;\t"
 LONGEST_CELL = 32_767
 MOST_ROWS = 1_048_576
 MOST_COLUMNS = 16_384
+LARGEST, MOST_CELLS = 1 << 28, 1 << 26
+"""Bytes to which an Office file may unpack, and the cells of a workbook that is read."""
 # Excel keeps fifteen digits of a number.
 _EXACT = 10**15
 _CUT = " […]"
@@ -70,24 +73,40 @@ def read_csv(path: Path) -> Iterator[tuple[str, Row]]:
 def read_xlsx(path: Path) -> Iterator[tuple[str, Row]]:
     """Place and cells of each row of every sheet, by column; empty cells are left out.
 
-    Raises a `MissingExtraError` without openpyxl, and an `InputError` if the file cannot be read as
-    a workbook.
+    Empty rows are, too. Raises a `MissingExtraError` without openpyxl, and an `InputError` if the
+    file cannot be read as a workbook, or is too large.
     """
     openpyxl = imported("openpyxl", "reading XLSX", "documents")
     from openpyxl.utils.escape import unescape
 
     try:
+        with zipfile.ZipFile(path) as archive:
+            check_unpacked(archive)
         workbook = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        left = MOST_CELLS
         with closing(workbook):
             for sheet in workbook.worksheets:
-                rows = sheet.iter_rows(values_only=True)
+                rows = sheet.iter_rows(max_row=MOST_ROWS, values_only=True)
                 columns = next(rows, ())
+                while columns and columns[-1] is None:
+                    columns = columns[:-1]
                 for number, cells in enumerate(rows, 2):
+                    left -= 1 + len(columns)
+                    if left < 0:
+                        raise InputError(f"has more than {MOST_CELLS:,} cells")
                     texts = (unescape(cell) if isinstance(cell, str) else cell for cell in cells)
-                    row = dict(zip(columns, texts, strict=False))
-                    yield f"{path}: sheet {sheet.title!r}, row {number}", _filled(row)
+                    if row := _filled(dict(zip(columns, texts, strict=False))):
+                        yield f"{path}: sheet {sheet.title!r}, row {number}", row
+    except InputError as error:
+        raise InputError(f"{path}: {error}; save it as “CSV UTF-8”") from None
     except Exception as error:  # the libraries below raise many kinds
         raise InputError(f"{path}: cannot be read as a workbook ({error})") from None
+
+
+def check_unpacked(archive: zipfile.ZipFile) -> None:
+    """Raise an `InputError` if an Office file unpacks to more than `LARGEST` bytes."""
+    if sum(entry.file_size for entry in archive.infolist()) > LARGEST:
+        raise InputError(f"unpacks to more than {LARGEST >> 20} MiB")
 
 
 def _filled(row: Row) -> Row:
