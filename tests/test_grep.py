@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import textwrap
 import tracemalloc
 from collections.abc import Iterator, Sequence
@@ -151,6 +152,19 @@ def test_documents_and_topics_make_a_table(run: Run, store: str, ending: str) ->
                 assert float(row[f"{topic} probability"]) == pytest.approx(near["probability"])
     told = run(*mine, "-o", "who.parquet")
     assert (told[0], "files ending in .csv, .xlsx" in told[2]) == (2, True)
+
+
+def test_topics_with_the_names_of_other_columns_have_their_own(run: Run, store: str) -> None:
+    Path("topics").mkdir()
+    for name in ("doc_id", "cancel", "cancel text"):
+        Path("topics", f"{name}.toml").write_text('phrases = ["I want to cancel my subscription"]')
+    mine = ("mine", "--topics", "topics", "--store", store, "-L")
+    run(*mine, "-o", "who.csv")
+    with Path("who.csv").open(newline="") as stream:
+        head, *rows = csv.reader(stream)
+    assert {"doc_id", "cancel", "cancel text: finding", "doc_id: finding"} == {*head[:4]}
+    assert len(set(head)) == len(head) == 1 + 3 * 4
+    assert sorted(row[0] for row in rows) == ["call", "empty", "near", "note", "weather"]
 
 
 def test_what_comes_nearest_is_looked_for_in_some_passages_at_a_time(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ from slice_os.records import record
 from slice_os.tables.replacing import replacing
 from slice_os.tables.spreadsheets import WRITERS
 from slice_os.tables.table import Column, collected
+
+_FIELDS = ("probability", "text", "start", "section")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,22 +112,26 @@ def write_matrix(cells: Sequence[DocumentHits], path: Path) -> None:
     check_matrix(path)
     rows: dict[str, dict[str, Any]] = {}
     topics = list(dict.fromkeys(cell.topic for cell in cells))
+    taken = {"doc_id", *(_name(topic, field) for topic in topics for field in _FIELDS)}
     for cell in cells:
         row = rows.setdefault(cell.doc_id, {"doc_id": cell.doc_id})
-        row[_name(cell.topic, "finding")] = cell.finding
         near = cell.nearest
-        row[_name(cell.topic, "probability")] = cell.probability
-        row[_name(cell.topic, "text")] = near and near.text
-        row[_name(cell.topic, "start")] = near and near.start
+        own = cell.probability, near and near.text, near and near.start
+        row[_found(cell.topic, taken)] = cell.finding
+        row |= {_name(cell.topic, field): it for field, it in zip(_FIELDS, own, strict=False)}
         if near and "section" in near.metadata:
             row[_name(cell.topic, "section")] = near.metadata["section"]
-    first = [Column(_name(topic, "finding"), "text") for topic in topics]
+    first = [Column(_found(topic, taken), "text") for topic in topics]
     with replacing(path) as part:
         WRITERS[path.suffix.lower()](
             collected(rows.values(), [Column("doc_id", "text"), *first]), part
         )
 
 
+def _found(topic: str | None, taken: Collection[str]) -> str:
+    """The column of what is found of a topic: its name, unless another column has that."""
+    return f"{topic}: finding" if topic in taken else topic or "finding"
+
+
 def _name(topic: str | None, field: str) -> str:
-    """A column of the table; a topic's own name is that of what is found of it."""
-    return " ".join(filter(None, (topic, field if field != "finding" or topic is None else "")))
+    return f"{topic} {field}" if topic else field
