@@ -454,11 +454,13 @@ class TestLearning:
 
         start, end = text.index("with me"), text.index(" account")
         topic = replace(CANCEL, where=parse_where({"speaker": "customer"}), counter_phrases=())
-        learned = learn(topic, [label(start, end, "Customer"), label(0, 9, "agent")], encoder)
+        stops = label(25, 26, "Customer"), Label("cancel", "?!", False)
+        labels = [label(start, end, "Customer"), label(0, 9, "agent"), *stops]
+        learned = learn(topic, labels, encoder)
         assert learned.phrases == ("Hey, please shut down my account for good.",)
         assert learned.labels == 1
-        with pytest.raises(InputError, match="no label is of a speaker that it is about"):
-            learn(topic, [label(start, end, "agent")], encoder)
+        with pytest.raises(InputError, match="no label has words of a speaker that it is about"):
+            learn(topic, [label(start, end, "agent"), *stops], encoder)
 
     def test_right_hits_become_phrases_and_wrong_ones_counter_phrases(
         self, encoder: SpanEncoder

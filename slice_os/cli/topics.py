@@ -208,7 +208,7 @@ def learn(
                 continue
             learned = learn_topic(topic, mine, encodes, exclusive=exclusive)
             if others := len(mine) - learned.labels:
-                told = f"{topic.name}: {others} labels of other speakers teach it nothing"
+                told = f"{topic.name}: {others} labels of others, or without words, teach nothing"
                 click.echo(printable(told), err=True)
             click.echo(f"# {printable(str(path))}\n{learned_table(learned)}")
             if corpus:

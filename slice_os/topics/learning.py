@@ -60,9 +60,10 @@ def learn(
 
     The sentence of a right hit that no phrase is near becomes a phrase. That of a wrong one that
     comes near the threshold becomes a counter-phrase, unless a right one would be out by it. A
-    topic with conditions on the speaker learns from what such speakers say. Threshold and
-    calibration are fitted to the cosines that the labelled words have without their own label.
-    Raises an `InputError` if there is no label of the topic, or it combines others.
+    topic with conditions on the speaker learns from what such speakers say. Labels without a word
+    teach nothing. Threshold and calibration are fitted to the cosines that the labelled words have
+    without their own label. Raises an `InputError` if there is no label that teaches the topic, or
+    it combines others.
 
     Args:
         topic: as its file has it.
@@ -80,9 +81,9 @@ def learn(
         raise InputError(
             f"topic {topic.name!r}: learning needs labels of this topic, and no others"
         )
-    labels = [label for label in labels if is_of_speaker(topic, label)]
+    labels = [label for label in labels if _teaches(topic, label)]
     if not labels:
-        raise InputError(f"topic {topic.name!r}: no label is of a speaker that it is about")
+        raise InputError(f"topic {topic.name!r}: no label has words of a speaker that it is about")
     vectors = label_vectors(labels, encoder)
     sentences = [sentence_of(label) for label in labels]
     whole = encoder.encode_phrases(sentences)
@@ -195,10 +196,11 @@ def sentence_of(label: Label) -> str:
     return " ".join((text[first:last] if label.passage else text).split())
 
 
-def is_of_speaker(topic: Topic, label: Label) -> bool:
-    """Whether the words of a label may teach a topic: its speaker, if known, is of the topic."""
+def _teaches(topic: Topic, label: Label) -> bool:
+    """Whether a label may teach a topic: it has words, and its speaker, if known, is of it."""
     own = tuple(condition for condition in topic.where if condition.field == SPEAKER)
-    return not label.speaker or admits(own, label.doc_id, {SPEAKER: label.speaker})
+    ours = not label.speaker or admits(own, label.doc_id, {SPEAKER: label.speaker})
+    return ours and all(len(find_words(text)) for text in (label.text, sentence_of(label)))
 
 
 def _log_odds(
