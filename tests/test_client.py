@@ -204,7 +204,7 @@ def test_a_stream_is_read_in_pieces_of_any_size(cuts: list[int]) -> None:
     pieces = [LINES[start:end] for start, end in pairwise(edges)]
     assert [hit for piece in pieces for hit in lines.rows(piece)] == [HIT, HIT]
     assert done == [(1, None)]
-    assert lines.exhaustive()
+    assert lines.summary()["exhaustive"]
 
 
 def test_a_stream_that_breaks_off_is_an_error() -> None:

@@ -156,11 +156,11 @@ class MinedLines(Generic[T]):
                 elif kind == "error":
                     raise told_error(content)
 
-    def exhaustive(self) -> bool:
-        """Whether every passage was scored; a stream that ended too early is an error."""
+    def summary(self) -> dict[str, Any]:
+        """What its last line tells; a stream that ended too early is an error."""
         if self._summary is None:
             raise ServiceError("the stream of hits broke off; mine again")
-        return bool(self._summary["exhaustive"])
+        return self._summary
 
 
 def wanted(

@@ -110,8 +110,8 @@ class AsyncClient:
         grep = {"max_count": max_count, "before": before, "after": after}
         body = answers.wanted(options, phrases, topics, store=store, limit=limit, **grep)
         hits = [hit async for hit in self._mined(lines, body)]
-        least = options.min_probability
-        return Hits(tuple(hits), options.threshold, lines.exhaustive(), least)
+        told = lines.summary()
+        return Hits(tuple(hits), told["threshold"], told["exhaustive"], told["min_probability"])
 
     def iter_mine(
         self,
@@ -396,7 +396,7 @@ class AsyncClient:
             async for piece in response.aiter_bytes():
                 for row in lines.rows(piece):
                     yield row
-        lines.exhaustive()
+        lines.summary()
 
     @asynccontextmanager
     async def _answered(self, *path: str, **content: Any) -> AsyncIterator[httpx.Response]:

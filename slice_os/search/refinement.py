@@ -159,19 +159,24 @@ def prepare(
     options: HitOptions,
     verifier: Verifier | str | None = None,
 ) -> tuple[Query, Refinement]:
-    """The query for phrases, and the refinement of its hits; see `make_query` and `refinement`.
-
-    Where all hits are searched for, those below the usual cut are left out if no other is given.
-    """
-    refine = refinement(encoder, options, verifier)
-    given = options.threshold is not None or options.min_probability is not None
-    if not given and not isinstance(options, SearchOptions):
-        refine = replace(refine, options=replace(options, **usual_cut(encoder, refine.verifies)))
+    """The query for phrases, and the refinement of its hits; see `make_query` and `cutting`."""
+    refine = cutting(encoder, options, verifier)
     where = parse_where(options.where) if isinstance(options, StoreOptions) else ()
     query = make_query(
         encoder, phrases, where, options.unit, refine.verifies, options.counter_phrases
     )
     return query, refine
+
+
+def cutting(
+    encoder: SpanEncoder, options: HitOptions, verifier: Verifier | str | None = None
+) -> Refinement:
+    """The `refinement` of hits, with the usual cut if all are searched for, and none is given."""
+    refine = refinement(encoder, options, verifier)
+    given = options.threshold is not None or options.min_probability is not None
+    if given or isinstance(options, SearchOptions):
+        return refine
+    return replace(refine, options=replace(options, **usual_cut(encoder, refine.verifies)))
 
 
 def usual_cut(encoder: SpanEncoder, verifies: bool) -> Cut:

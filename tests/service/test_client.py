@@ -85,6 +85,9 @@ def test_it_finds_what_the_library_finds(service: Client, corpus: Corpus) -> Non
     expected = corpus.mine([PHRASE, "my card was stolen"], threshold=0.5)
     assert [hit.to_dict() for hit in mined] == [hit.to_dict() for hit in expected]
     assert (mined.threshold, mined.exhaustive) == (0.5, True)
+    for options in ({}, {"min_probability": 0.3}, {"verify": False}):
+        there, here = service.mine(PHRASE, **options), corpus.mine(PHRASE, **options)
+        assert replace(there, items=()) == replace(here, items=())
     assert done[-1] == len(mined)
     assert list(service.iter_mine(PHRASE, threshold=0.5, limit=1)) == [
         next(iter(service.mine(PHRASE, threshold=0.5)))
@@ -163,7 +166,8 @@ def test_topics_are_curated(service: Client, corpus: Corpus) -> None:
     assert case.hit is not None
     (tagged,) = service.tag([Document("a", "I'd like to cancel my subscription.")])
     assert (tagged.id, tagged.topics) == ("a", ("cancel",))
-    hits = list(service.mine(topics=["cancel"]))
+    hits = service.mine(topics=["cancel"])
+    assert (hits.threshold, hits.min_probability) == (None, None)
     assert {hit.topic for hit in hits} == {"cancel"}
     counts = service.counts("cancel", by="domain")
     assert [(row.topic, row.place) for row in counts] == [("cancel", "media")]

@@ -17,12 +17,14 @@ from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Send
 
+from slice_os.corpus import Corpus
 from slice_os.errors import InputError, SliceError
 from slice_os.hits.document_hits import DocumentHits
 from slice_os.hits.files import holds_texts, write_hits
 from slice_os.hits.hit import Hit
-from slice_os.query.options import MineOptions
+from slice_os.query.options import Cut, MineOptions
 from slice_os.search.listing import LISTINGS, first_of_each
+from slice_os.search.refinement import cutting
 from slice_os.service.asgi.problems import error_body, problem_of
 from slice_os.service.asgi.request_frame import PART
 from slice_os.service.asgi.steps import until_stopped
@@ -132,14 +134,17 @@ async def mine(request: Request, services: Shared, body: PhraseMining | TopicMin
     """Every hit in a store, line by line, as soon as it is found.
 
     A line has a `hit`, or a `document` of a listing; now and then `progress`, with the number of
-    them so far; and the last one a `summary`, or the `error` that ended the stream. Closing the
-    connection ends the work.
+    them so far; and the last one a `summary`, with the least cosine and probability of hits of
+    phrases, or the `error` that ended the stream. Closing the connection ends the work.
     """
     body.check()
     kind = "document" if body.listing else "hit"
+    cut = Cut(threshold=None, min_probability=None)
 
     def found() -> Iterator[Hit | DocumentHits]:
         corpus = services.stores.get(body.store)
+        if isinstance(body, PhraseMining):
+            cut.update(_cut(corpus, body.options(MineOptions)))
         limited = partial(first_of_each, most=body.max_count)
         rows: Iterator[Hit | DocumentHits]
         if body.listing:
@@ -166,9 +171,17 @@ async def mine(request: Request, services: Shared, body: PhraseMining | TopicMin
     def summary() -> dict[str, Any]:
         exhaustive = isinstance(body, TopicMining) or body.options(MineOptions).exhaustive
         exhaustive = exhaustive or services.stores.get(body.store).store.exhaustive
-        return {"summary": {f"{kind}s": done, "complete": complete, "exhaustive": exhaustive}}
+        told = {f"{kind}s": done, "complete": complete, "exhaustive": exhaustive, **cut}
+        return {"summary": told}
 
     return await json_lines(request, services.pool.stream(found), lines, summary)
+
+
+def _cut(corpus: Corpus, options: MineOptions) -> Cut:
+    """The least cosine and probability of the hits of phrases."""
+    refine = cutting(corpus.encoder, options, corpus.refinement(options.verify).verifier)
+    least = refine.threshold(corpus.encoder.card.threshold)
+    return {"threshold": least, "min_probability": refine.options.min_probability}
 
 
 async def json_lines(
