@@ -142,6 +142,7 @@ def test_a_store_of_very_many_fields_is_told_by_some(writable: TestClient) -> No
     documents = [{"id": str(n), "text": "Hello.", "metadata": one} for n, one in enumerate(fields)]
     assert writable.post("/documents", json={"documents": documents}).json() == {"added": 5}
     assert len(writable.get("/stores/copy/fields").json()["fields"]) == 1_000
+    assert len(writable.get("/stores").json()["stores"][0]["fields"]) == 1_000
     assert writable.get("/stores/copy/fields/4 299").json()["values"]
     assert writable.get("/stores/copy/overview").status_code == 200
 

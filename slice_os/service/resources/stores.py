@@ -28,7 +28,7 @@ _SPEAKER = "speaker"
 _LISTED = 20_000
 _READ = 1_000
 _MOST_KINDS = 20
-# Fields that are looked at: each takes a question to the store.
+# Fields that are told, or looked at: each takes a question to the store.
 _MOST_FIELDS = 1_000
 
 MostValues = Annotated[int, Query(ge=1, le=1_000)]
@@ -49,7 +49,7 @@ class StoreEntry(BaseModel):
         threshold: least cosine that the model suggests; it is the cut if hits have no probability.
         least_cosine: from here on hits are looked at if the cut is a probability.
         unit: what its documents are: dialogues if they have speakers.
-        fields: metadata fields that filters can name, and their kinds.
+        fields: metadata fields that filters can name, and their kinds; the first 1,000 of them.
     """
 
     name: str
@@ -176,7 +176,7 @@ def _entry(name: str, corpus: Corpus) -> dict[str, Any]:
         "threshold": info.encoder.threshold,
         "least_cosine": refine.threshold(info.encoder.threshold),
         "unit": "dialogue" if "speaker" in fields else "document",
-        "fields": fields,
+        "fields": dict(islice(fields.items(), _MOST_FIELDS)),
     }
 
 
