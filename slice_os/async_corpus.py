@@ -140,7 +140,7 @@ class AsyncCorpus:
         self, phrases: str | Sequence[str], options: MineOptions
     ) -> AsyncGenerator[Hit, None]:
         flows, query, refine = await self._prepared(phrases, options)
-        least = refine.threshold(flows.index.settings.encoder.threshold)
+        least = refine.threshold
         gathers = options.order is not None or options.collapse
         gathered: list[Hit] = []
         scan = flows.scan(query, least, options.exhaustive)
@@ -154,7 +154,7 @@ class AsyncCorpus:
                     continue
                 for hit in hits:
                     yield hit
-        for hit in await asyncio.to_thread(arranged, gathered, options):
+        for hit in await asyncio.to_thread(arranged, gathered, refine.options):
             yield hit
 
     async def _prepared(

@@ -186,10 +186,10 @@ class Corpus:
                 alone.
         """
         options = replace(options, **changes)
-        mined, least, refine = self._mined(phrases, options)
+        mined, refine = self._mined(phrases, options)
         exhaustive = options.exhaustive or self.store.exhaustive
         items = tuple(arranged(counted(refine.each(mined), "hits"), refine.options))
-        return Hits(items, least, exhaustive, refine.options.min_probability)
+        return Hits(items, refine.threshold, exhaustive, refine.options.min_probability)
 
     def iter_mine(
         self,
@@ -201,7 +201,7 @@ class Corpus:
 
         An order, or ``collapse``, needs all of them before the first one.
         """
-        mined, _, refine = self._mined(phrases, replace(options, **changes))
+        mined, refine = self._mined(phrases, replace(options, **changes))
         yield from refine.all(mined)
 
     def list_documents(
@@ -259,12 +259,11 @@ class Corpus:
 
     def _mined(
         self, phrases: str | Sequence[str], options: MineOptions
-    ) -> tuple[Iterator[Hit], float, Refinement]:
-        """The hits as they come, not refined yet, and the least cosine of them."""
+    ) -> tuple[Iterator[Hit], Refinement]:
+        """The hits as they come, not refined yet."""
         query, refine = prepare(self.encoder, phrases, options, self._verifier)
-        least = refine.threshold(self.encoder.card.threshold)
-        hits = mine(self.store, query, threshold=least, exhaustive=options.exhaustive)
-        return hits, least, refine
+        least, exhaustive = refine.threshold, options.exhaustive
+        return mine(self.store, query, threshold=least, exhaustive=exhaustive), refine
 
     @one_blas_thread()
     def add(

@@ -110,8 +110,8 @@ def search_phrases(
     query, refine = prepare(encoder, phrases, options, verifier)
 
     def hits(below: Callable[[Hit], None]) -> Iterator[Hit]:
-        threshold = refine.threshold(encoder.card.threshold)
-        mined = mine(store, query, threshold=threshold, exhaustive=options.exhaustive)
+        least = refine.threshold
+        mined = mine(store, query, threshold=least, exhaustive=options.exhaustive)
         return refine.each(mined, below)
 
     rows: Topics = {None: range(len(query.phrases.texts))}

@@ -43,7 +43,8 @@ class Refinement:
     """The steps from scored hits to those that are returned.
 
     The verifier gives hits their probability; without one, they keep that of the cosine. A hit
-    that has none, as in another language than English, counts from the cosine ``unread`` on.
+    that has none, as in another language than English, counts from the cosine ``unread`` on,
+    which is the model's own.
     """
 
     verifier: Verifier | None = None
@@ -66,13 +67,11 @@ class Refinement:
         unsaid = self.options.order is None and isinstance(self.options, SearchOptions)
         return (unsaid and self.verifies) or self.options.order == BY_PROBABILITY
 
-    def threshold(self, usual: float) -> float:
-        """The least cosine for mining: the given one, or low enough for the probability to decide.
-
-        ``usual`` is that of the model.
-        """
+    @property
+    def threshold(self) -> float:
+        """The least cosine for mining: the given one, or one from which a probability decides."""
         given = self.options.threshold
-        return min(usual, LOW_THRESHOLD) if given is None else given
+        return min(self.unread, LOW_THRESHOLD) if given is None else given
 
     def to_score(self, options: SearchOptions, exhaustive: bool = False) -> SearchOptions:
         """The hits to search for by score, from which `best` takes the requested ones.

@@ -62,9 +62,8 @@ def scan_each(
 ) -> Iterator[tuple[Document, Hit]]:
     """The hits of `scan` with their documents, as they come: neither ordered nor collapsed."""
     query, refine = prepare(encoder, phrases, options)
-    least = refine.threshold(encoder.card.threshold)
     for part in encode_documents(documents, encoder):
-        for hit in refine.each(part_hits(part, query, least), below):
+        for hit in refine.each(part_hits(part, query, refine.threshold), below):
             yield part.document, hit
 
 

@@ -180,8 +180,7 @@ async def mine(request: Request, services: Shared, body: PhraseMining | TopicMin
 def _cut(corpus: Corpus, options: MineOptions) -> Cut:
     """The least cosine and probability of the hits of phrases."""
     refine = cutting(corpus.encoder, options, corpus.refinement(options.verify).verifier)
-    least = refine.threshold(corpus.encoder.card.threshold)
-    return {"threshold": least, "min_probability": refine.options.min_probability}
+    return {"threshold": refine.threshold, "min_probability": refine.options.min_probability}
 
 
 async def json_lines(

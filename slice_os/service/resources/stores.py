@@ -174,7 +174,7 @@ def _entry(name: str, corpus: Corpus) -> dict[str, Any]:
         "encoder": info.encoder.name,
         "min_probability": cut.get("min_probability"),
         "threshold": info.encoder.threshold,
-        "least_cosine": refine.threshold(info.encoder.threshold),
+        "least_cosine": refine.threshold,
         "unit": "dialogue" if "speaker" in fields else "document",
         "fields": dict(islice(fields.items(), _MOST_FIELDS)),
     }
