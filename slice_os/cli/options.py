@@ -39,6 +39,8 @@ class NewFile(click.Path):
         from slice_os.hits.files import check_place
 
         super().convert(value, param, ctx)
+        if not value:
+            self.fail("give the name of a file.", param, ctx)
         check_place(Path(value))
         return Path(value)
 
@@ -75,6 +77,8 @@ def _ask_password(
 
     It goes into the environment of this process alone, where secrets are read from.
     """
+    if store == "":
+        raise click.BadParameter("give a folder or an address.")
     given = any(os.environ.get(f"SLICE_OS_{name}") for name in _SECRETS)
     if store and not given and sys.stdin.isatty() and sys.stderr.isatty():
         from slice_os.stores.registry import find_backend

@@ -167,7 +167,9 @@ def _opened(location: str, model: str | None) -> Corpus:
 
 def _named_stores(stores: tuple[str, ...], named: tuple[str, ...]) -> dict[str, str]:
     """The locations by name; a location without one is called as its folder or index."""
-    pairs = [(store.rstrip("/").rpartition("/")[2], store) for store in stores]
+    last = ((store.rstrip("/").rpartition("/")[2], store) for store in stores)
+    # A browser would take "." and ".." out of the paths of requests.
+    pairs = [(name if name.strip(".") else Path(at).resolve().name, at) for name, at in last]
     for text in named:
         name, separator, store = text.partition("=")
         if not (name and separator and store):

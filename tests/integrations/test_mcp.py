@@ -195,8 +195,9 @@ async def test_errors_say_what_to_do(client: Client) -> None:
 
 def test_the_command_wants_stores_that_are_there(tmp_path: Path) -> None:
     assert "give a --store" in CliRunner().invoke(cli, ["mcp"], env={"SLICE_OS_STORE": ""}).output
-    twice = CliRunner().invoke(cli, ["mcp", "--store", "a/x", "--store", "b/x"])
-    assert "two stores are called 'x'; use --name to tell them apart" in twice.output
+    for other in ("b/x", "c/x/.", "x/y/.."):
+        twice = CliRunner().invoke(cli, ["mcp", "--store", "a/x", "--store", other])
+        assert "two stores are called 'x'; use --name to tell them apart" in twice.output
     command = [sys.executable, "-m", "slice_os.cli", "mcp", "--store", str(tmp_path / "none")]
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     assert done.returncode == 1

@@ -141,7 +141,7 @@ def test_the_page_and_its_files_need_no_key(guarded: TestClient) -> None:
 
 
 def test_a_file_has_no_key_itself(tmp_path: Path) -> None:
-    path = tmp_path / "keys.jsonl"
+    path = tmp_path / "new" / "keys.jsonl"
     secret = new_key(path, "ann", ["read"])
     assert secret not in path.read_text()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600

@@ -66,6 +66,7 @@ def new_key(path: Path, name: str, scopes: Sequence[str]) -> str:
     packed = orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
     _key(packed, "the key")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         before = path.read_bytes() if path.exists() else b""
         known = (_key(one, str(path)).name for one in before.splitlines() if one.strip())
         if name in known:
