@@ -323,6 +323,7 @@ class TestSearching:
             assert run(*ask, "--store", "s") == Outcome(0, "", "")
             assert run(*ask, "--store", "s", "--text") == Outcome(0, "", "no hits\n")
         assert orjson.loads(run("store", "info", "--store", "s").out)["documents"] == 0
+        assert run("store", "info", "--store", "s", "--text").out.startswith("location   ")
 
     def test_the_environment_may_name_the_store(
         self, run: Run, store: str, monkeypatch: pytest.MonkeyPatch

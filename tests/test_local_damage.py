@@ -92,6 +92,8 @@ class TestDamage:
         status, faults, told = verify(folder)
         assert (status, [fault["document"] is None for fault in faults]) == (1, [False])
         assert "use --repair" in told
+        text = CliRunner().invoke(cli, ["store", "check", "--store", str(folder), "--text"]).stdout
+        assert text == "{where}: {problem} (document {document})\n".format_map(faults[0])
         status, _, told = verify(folder, "--repair")
         (lost,) = (int(fault["document"].removeprefix("doc ")) for fault in faults)
         assert f"ingest them again: doc {lost}\n" in told

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from slice_os.cli.groups import CommandGroup
-from slice_os.cli.options import Conditions, EncoderChoice, IndexChoices, Store, connect
+from slice_os.cli.options import (
+    Conditions,
+    EncoderChoice,
+    IndexChoices,
+    ReportAsJson,
+    Store,
+    connect,
+)
 from slice_os.cli.parameters import argument
 from slice_os.cli.progress import StepBar
 from slice_os.cli.render import echo_json, printable, show, styled
@@ -28,14 +35,14 @@ def index() -> None:
 
 
 @index.command()
-def info(store: Store) -> None:
+def info(store: Store, as_json: ReportAsJson) -> None:
     """Describe every version: contents, options and state."""
     from slice_os.stores.cluster.versions.manage import versions
 
     alias = connect(store)
     there = versions(alias)
-    plain = {"alias": alias.name, "versions": list(map(as_json, there))}
-    show(plain, "\n".join(map(describe, there)))
+    plain = {"alias": alias.name, "versions": list(map(plain_version, there))}
+    show(plain, "\n".join(map(describe, there)), as_json)
 
 
 @index.command()
@@ -154,7 +161,7 @@ def query(
     echo_json(export_query(wanted, alias.name, settings, num_candidates, engine, remote.can_fuse()))
 
 
-def as_json(version: IndexVersion) -> dict[str, Any]:
+def plain_version(version: IndexVersion) -> dict[str, Any]:
     """A version as plain values."""
     found = asdict(version)
     settings, options = found.pop("settings"), found.pop("options")

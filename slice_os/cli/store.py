@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import asdict
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from slice_os.cli.groups import CommandGroup
-from slice_os.cli.options import RowsAsJson, Store, connect
+from slice_os.cli.options import ReportAsJson, RowsAsJson, Store, connect
 from slice_os.cli.parameters import argument
 from slice_os.cli.progress import StepBar
 from slice_os.cli.render import echo_json, printable, show, styled, wants_json
@@ -35,7 +34,7 @@ def store() -> None:
 
 
 @store.command()
-def info(store: Store) -> None:
+def info(store: Store, as_json: ReportAsJson) -> None:
     """Describe a store: its contents, size and encoder."""
     from slice_os.corpus import Corpus
     from slice_os.stores.protocol import RemoteStore
@@ -46,7 +45,7 @@ def info(store: Store) -> None:
             found["scored_by"] = corpus.store.scored_by()
     # Names of folders may be any bytes.
     found["location"] = os.fsencode(found["location"]).decode(errors="replace")
-    if not sys.stdout.isatty():
+    if wants_json(as_json):
         echo_json(found)
         return
     encoder = found.pop("encoder")
@@ -180,6 +179,7 @@ def copy_to(
 def check(
     store: Store,
     repair: Annotated[bool, "Delete damaged documents, and rebuild everything else."],
+    as_json: RowsAsJson,
 ) -> int:
     """Check that a store is as it was written.
 
@@ -187,12 +187,14 @@ def check(
     document must have all its passages; STORE may also name one version of an index, and an
     ingest in progress can look like a fault.
 
-    Each fault is a line of JSON, or of text on a terminal. The exit status is 1 if there are
-    faults, unless --repair fixes them all without losing a document. The next ingest of their
-    sources stores again the documents that --repair deleted.
+    Each fault is a line. The exit status is 1 if there are faults, unless --repair fixes them all
+    without losing a document. The next ingest of their sources stores again the documents that
+    --repair deleted.
     """
     folder = _folder(store)
-    return _check_index(store, repair) if folder is None else _check_folder(store, folder, repair)
+    if folder is None:
+        return _check_index(store, repair, as_json)
+    return _check_folder(store, folder, repair, as_json)
 
 
 def _folder(store: str) -> Path | None:
@@ -202,21 +204,21 @@ def _folder(store: str) -> Path | None:
     return find_backend(store).folder(store)
 
 
-def _check_folder(store: str, folder: Path, repair: bool) -> int:
+def _check_folder(store: str, folder: Path, repair: bool, as_json: bool | None) -> int:
     from slice_os.stores.local import LocalStore
 
     with closing(LocalStore.open(folder)) as opened:
         faults = opened.verify(repair=repair)
     for fault in faults:
         document = f" (document {fault.document})" if fault.document is not None else ""
-        show(fault, printable(f"{fault.where}: {fault.problem}{document}"))
+        show(fault, printable(f"{fault.where}: {fault.problem}{document}"), as_json)
     if not (faults and repair):
         return _tell_found(store, len(faults), "everything is as it was written")
     click.echo(f"{store}: {len(faults)} faults repaired", err=True)
     return _tell_deleted(sorted({fault.document for fault in faults if fault.document is not None}))
 
 
-def _check_index(store: str, repair: bool) -> int:
+def _check_index(store: str, repair: bool, as_json: bool | None) -> int:
     from slice_os.stores.cluster.loading.loading import find_faults, leased
     from slice_os.stores.cluster.loading.loading import repair as delete_surplus
     from slice_os.stores.cluster.search.listing import require_index
@@ -227,7 +229,8 @@ def _check_index(store: str, repair: bool) -> int:
     faults = list(find_faults(found))
     for fault in faults:
         lacks = f"{fault.missing} of {fault.expected} passages missing"
-        show(fault.to_dict(), printable(f"{fault.doc_id}: {lacks}, {len(fault.surplus)} too many"))
+        text = printable(f"{fault.doc_id}: {lacks}, {len(fault.surplus)} too many")
+        show(fault.to_dict(), text, as_json)
     if not (faults and repair):
         return _tell_found(found.name, len(faults), "every document has its passages")
     with leased(found):
