@@ -304,8 +304,9 @@ class TestDeadLetters:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
     def test_file_that_cannot_be_written(self, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
         with (
-            DeadLetters(tmp_path / "absent" / "dead.jsonl") as letters,
+            DeadLetters(tmp_path / "file" / "dead.jsonl") as letters,
             pytest.raises(InputError, match=r"dead\.jsonl: cannot write dead letters"),
         ):
             letters.write(BadRecord("a", 1, "empty", ""))
