@@ -141,6 +141,34 @@ class TestJsonLines:
             "field 'text' is missing or empty",
         ]
 
+    def test_words_in_lists_and_objects_are_told_by_field(self, read_file: Read) -> None:
+        message = {
+            "text": "Please look",
+            "blocks": [{"type": "rich_text", "elements": [{"text": "Please look "}]}],
+            "attachments": [{"text": "Charged twice", "url": "https://a.b/c d"}],
+            "tags": ["refund", "angry"],
+            "users": ["U061F7AUR", "U2"],
+            "vector": [0.1, 0.2],
+        }
+        turn = {"author": "Ann Lee", "content": [{"text": "Hi"}, {"input": {"q": "due when"}}]}
+        content = jsonl(
+            message, message, {"messages": [turn]}, {"text": "退款", "seen": ["退", "货"]}
+        )
+        documents, (note,) = read_file("a.jsonl", content)
+        assert len(documents) == 4
+        assert dict(part.split(" left out: ") for part in note.reason.split(", ")) == {
+            "values of 'attachments.text'": "2",
+            "values of 'tags'": "2",
+            "values of 'messages.content'": "1",
+            "values of 'seen'": "1",
+        }
+        assert read_file("b.jsonl", content, metadata_fields=())[1] == []
+        _, (grouped,) = read_file("c.jsonl", jsonl({**message, "call": 1}), group_by="call")
+        assert "'attachments.text'" in grouped.reason
+        many = jsonl(*({"text": "hi", f"field{n}": {"x": "lost here"}} for n in range(30)))
+        _, (few,) = read_file("d.jsonl", many)
+        assert few.reason.endswith("'field7.x' left out: 1, values of other fields left out: 22")
+
     @pytest.mark.parametrize("start", ["", "\n", "\ufeff", " \n\n"])
     def test_a_file_named_json_may_have_lines_of_it(self, read_file: Read, start: str) -> None:
         lines = '{"text": "one"}\n{"text": \n\n{"id": "b", "text": "two"}\n'

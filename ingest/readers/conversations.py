@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from itertools import groupby
@@ -19,7 +20,9 @@ from slice_os.ingest.readers.fields import (
     dates_in,
     id_of,
     lacking,
+    lost_in,
     metadata_of,
+    tell,
 )
 from slice_os.ingest.readers.reader import (
     BadRecord,
@@ -63,7 +66,7 @@ def conversations(source: str, records: Iterable[Record], options: ReadOptions) 
     a temporary file until the last was read. Rows without words are counted.
     """
     formats = DateFormats(options.date_format)
-    empty = 0
+    told: Counter[str] = Counter()
     with closing(sqlite3.connect("")) as waiting:
         waiting.execute("CREATE TABLE turns (number INTEGER, call TEXT, raw BLOB, turn BLOB)")
         for record in records:
@@ -77,13 +80,14 @@ def conversations(source: str, records: Iterable[Record], options: ReadOptions) 
                 yield record.bad(source, error)
             else:
                 if row is None:
-                    empty += 1
+                    told[EMPTY] += 1
                     continue
+                tell(told, lost_in(record.read(), row.text, [row.speaker], options))
                 formats.look(dates_in(record.read(), options), record.number)
             if call is not None:
                 values = record.number, call, record.raw, packed
                 waiting.execute("INSERT INTO turns VALUES (?, ?, ?, ?)", values)
-        yield from notes_of(source, {EMPTY: empty})
+        yield from notes_of(source, told)
         yield from formats.notes(source)
         ordered = waiting.execute(
             "SELECT turns.call, number, raw, turn FROM turns JOIN "

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -19,7 +20,7 @@ from slice_os.ingest.readers.reader import (
     is_blank,
     join_turns,
 )
-from slice_os.ingest.readers.services import EMPTY, UNREAD, transcript, unread
+from slice_os.ingest.readers.services import EMPTY, UNREAD, transcript, unread, words_of
 from slice_os.ingest.readers.turns import TURN_LISTS, from_beginning, label, turns_of
 from slice_os.text.documents import Scalar, Segment
 
@@ -29,6 +30,10 @@ DATE = "date"
 """The metadata field with the date of a document."""
 _TIMES = "start_time", "end_time"
 _MOST_LISTED = 20
+_MOST_TOLD = 8
+_OTHERS = "values of other fields left out"
+# A word by itself, or a letter of a script that does not part words: so no id, address or date.
+_SAID = re.compile(r"(?:^|\s)[^\W\d_]+\W?\s|[\u2e80-\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +154,7 @@ def text_of(
         whole = None
     elif whole is not None and not isinstance(whole, str):
         raise InputError(f"field {field!r} is {kind_of(whole)}; give a string or a list of turns")
-    date, segments = None, tuple[Segment, ...]()
+    date, segments, others = None, tuple[Segment, ...](), fields
     if listed is not None and whole is None:
         turns, empty = turns_of(listed, {name: formats.of(name) for name in _TIMES})
         turns, date = from_beginning(turns)
@@ -163,6 +168,8 @@ def text_of(
         if listed is not None and not found.turns and not any(found.told.values()):
             with suppress(InputError):  # other lists may have such a name
                 told[UNREAD] += unread(turns_of(listed, {})[0], text)
+                others = {name: fields[name] for name in fields if name not in TURN_LISTS}
+        others = {} if found.turns else others
     if title := _title(fields, options):
         shift = len(title)
         moved = (replace(one, start=one.start + shift, end=one.end + shift) for one in segments)
@@ -170,4 +177,43 @@ def text_of(
     if is_blank(text):
         error = lacking(fields, field, "missing or empty")
         raise error if not fields or field in fields else InputError(f"{error}{NAME_TEXT}")
+    told.update(lost_in(others, text, {one.speaker for one in segments}, options))
     return used, text, segments, date
+
+
+def lost_in(
+    fields: Mapping[str, Any], text: str, speakers: Iterable[str | None], options: ReadOptions
+) -> Counter[str]:
+    """Counts of texts in lists and objects with words that a document lacks, by their fields.
+
+    There are none if fields were chosen.
+    """
+    lost: Counter[str] = Counter()
+    known: Set[str] = set()
+    for path, value in _texts_in(fields) if options.metadata_fields is None else ():
+        known = known or words_of(" ".join([text, *filter(None, speakers)])).keys()
+        lost[f"values of {'.'.join(path)!r} left out"] += not words_of(value).keys() <= known
+    return lost
+
+
+def tell(told: Counter[str], counts: Counter[str]) -> None:
+    """Add what a record leaves out to what its file does, of which only so much has a name."""
+    for kind, count in (+counts).items():
+        told[kind if kind in told or len(told) < _MOST_TOLD else _OTHERS] += count
+
+
+def _texts_in(fields: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The texts in lists and objects, with the first two names of the way to each."""
+    waiting: list[tuple[tuple[str, ...], Any]] = [
+        ((name,), value) for name, value in fields.items() if isinstance(value, (Mapping, list))
+    ]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, Mapping):
+            inner = ((name, one) for name, one in value.items() if name not in _TIMES)
+            waiting += [((*path, str(name))[:2], one) for name, one in inner]
+        elif isinstance(value, list):
+            waiting += [(path, one) for one in value if not isinstance(one, str)]
+            waiting.append((path, " ".join(one for one in value if isinstance(one, str)) + " "))
+        elif isinstance(value, str) and _SAID.search(value):
+            yield path, value

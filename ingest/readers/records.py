@@ -24,6 +24,7 @@ from slice_os.ingest.readers.fields import (
     dates_in,
     id_of,
     metadata_of,
+    tell,
     text_of,
 )
 from slice_os.ingest.readers.reader import (
@@ -153,7 +154,7 @@ def document_of(
         metadata |= date_of(fields.get(options.date_field), options, formats)
     document = Document(doc_id, text, metadata, segments, source)
     if told is not None:
-        told.update(left_out)
+        tell(told, left_out)
     return document
 
 

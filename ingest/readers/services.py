@@ -124,10 +124,10 @@ def transcript(fields: Json, whole: str = "") -> Transcript:
                 except (AttributeError, KeyError, TypeError, ValueError, InputError):
                     failed = True
     found.sort(key=lambda one: not any(turn.speaker for turn in one.turns))
-    words = [_words(" ".join(turn.text for turn in one.turns)) for one in found]
+    words = [words_of(" ".join(turn.text for turn in one.turns)) for one in found]
     most = max(words, key=Counter.total, default=Counter())
     for one, own in zip(found, words, strict=True):
-        lacks = [_missing(all_of, own) for all_of in (_words(whole), most)]
+        lacks = [_missing(all_of, own) for all_of in (words_of(whole), most)]
         if all(missing <= _MOST_MISSING * count for missing, count in lacks):
             return one._replace(told={**one.told, _LEFT_OUT: max(lacks)[0]})
     if failed and not whole:
@@ -151,8 +151,8 @@ def field_of_turns(items: Sequence[Any]) -> str | None:
 
 def unread(turns: Sequence[Turn], whole: str) -> int:
     """How many turns have words that the text beside them lacks."""
-    known = _words(whole).keys()
-    return sum(not _words(turn.text).keys() <= known for turn in turns)
+    known = words_of(whole).keys()
+    return sum(not words_of(turn.text).keys() <= known for turn in turns)
 
 
 def _readings(record: Json, path: str, paths: Sequence[str], whole: str) -> Iterator[Transcript]:
@@ -318,7 +318,8 @@ def _turn(said: list[Said], text: str) -> Turn:
     )
 
 
-def _words(text: str) -> Counter[str]:
+def words_of(text: str) -> Counter[str]:
+    """The words of a text, folded, each as often as it comes."""
     return Counter(_WORD.findall(text.casefold()))
 
 
