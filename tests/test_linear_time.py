@@ -20,8 +20,11 @@ from slice_os.ingest.readers import BadRecord, ReadOptions, decoding
 from slice_os.ingest.readers import reader as base
 from slice_os.ingest.readers.dates import order_shown
 from slice_os.stores.local.terms import terms
+from slice_os.text.documents import Document
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words
+
+from .office_files import document, office, paragraph, run
 
 SIZE = 8_000
 TIMES = 8
@@ -142,6 +145,22 @@ def test_messages_of_many_versions() -> None:
         versions = (f"--a\n\nw{n}a w{n}b w{n}c w{n}d\n" for n in range(len(text) // 8))
         head = "From: a\nContent-Type: multipart/alternative; boundary=a\n\n"
         return read(head + "".join(versions))
+
+    assert_linear(work, "x")
+
+
+def test_fields_within_the_codes_of_others() -> None:
+    read = reader_named("docx").load()
+
+    def work(text: str) -> object:
+        marks = {
+            kind: f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' * (len(text) // 8)
+            for kind in ("begin", "end")
+        }
+        body = document(paragraph(*marks.values(), run("Hello")))
+        (found,) = read("s", io.BytesIO(office("docx", body)), ReadOptions())
+        assert isinstance(found, Document)
+        return found
 
     assert_linear(work, "x")
 

@@ -218,6 +218,33 @@ class TestWord:
         found = read("docx", office("docx", body, {"word/styles.xml": styles}, relations))
         assert (found.text, found.counts) == ("seen", {"hidden texts left out": 2})
 
+    def test_styles_hide_what_the_styles_that_they_are_based_on_do(self) -> None:
+        def style(name: str, base: str = "", says: str = "") -> str:
+            based = f'<w:basedOn w:val="{base}"/>' if base else ""
+            return f'<w:style w:styleId="{name}">{based}<w:rPr>{says}</w:rPr></w:style>'
+
+        on, off = "<w:vanish/>", '<w:vanish w:val="0"/>'
+        styles = [style("C", "B"), style("B", "A"), style("A", "C", on), style("D", "B", off)]
+        styles += [style("E", "F"), style("F", "E"), style("G", "D")]
+        body = document(
+            paragraph(
+                run("gone"),
+                run("A", off),
+                run("B", '<w:rStyle w:val="C"/>'),
+                properties='<w:pStyle w:val="C"/>',
+            ),
+            *(
+                paragraph(run(name, f'<w:rStyle w:val="{name}"/>'), run(f"-{name}"))
+                for name in "BDEG"
+            ),
+        )
+        parts = {"word/styles.xml": f"<w:styles>{''.join(styles)}</w:styles>"}
+        relations = {"word/document.xml": [("styles", "word/styles.xml")]}
+        found = read("docx", office("docx", body, parts, relations))
+        # Two styles that both hide a run show it.
+        assert found.text == "AB\n-B\nD-D\nE-E\nG-G"
+        assert found.counts == {"hidden texts left out": 2}
+
     @pytest.mark.parametrize(
         ("inside", "text"),
         [

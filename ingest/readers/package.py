@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import posixpath
 import zipfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
@@ -102,14 +102,23 @@ class Package:
 
     @cached_property
     def hidden_styles(self) -> frozenset[str | None]:
-        """The ids of a Word file's styles whose text is hidden, such as *z-Top of Form*."""
-        hidden = (
-            one.getparent().getparent()
-            for styles in self.styles
-            for one in styles.iterfind("{*}style/{*}rPr/{*}vanish")
-            if is_on(attribute(one, "val") or "1")
-        )
-        return frozenset(attribute(style, "styleId") for style in hidden)
+        """The ids of a Word file's styles whose text is hidden, such as *z-Top of Form*.
+
+        A style that does not say so itself is as the one that it is based on.
+        """
+        roots = (styles.iterfind("{*}style") for styles in self.styles)
+        styles = {attribute(one, "styleId"): one for one in chain.from_iterable(roots)}
+        hidden = list[str | None]()
+        based: defaultdict[str | None, list[str | None]] = defaultdict(list)
+        for name, style in styles.items():
+            said, base = style.find("{*}rPr/{*}vanish"), style.find("{*}basedOn")
+            if said is None and base is not None:
+                based[attribute(base, "val")].append(name)
+            elif said is not None and is_on(attribute(said, "val") or "1"):
+                hidden.append(name)
+        for name in hidden:
+            hidden += based[name]
+        return frozenset(hidden)
 
     def beside(self, source: str, part: str) -> Iterator[PackedFile]:
         """The files within a part; comments and objects that no reader has are counted."""

@@ -16,7 +16,7 @@ from slice_os.ingest.readers.package import Package, attribute, count, is_on, na
 
 # As Word's own format has them; no XML does.
 _FIELD = {"begin": "\x13", "separate": "\x14", "end": "\x15"}
-_CODE = re.compile("\x13[^\x13-\x15]*(?:\x14([^\x13-\x15]*))?\x15")
+_FIELD_MARK = re.compile("([\x13-\x15])")
 _SIGNS = {"tab": "\t", "ptab": "\t", "cr": "\n", "noBreakHyphen": "-"}
 _LEFT_OUT = {"del": "deletions left out", "moveFrom": "deletions left out"}
 _HIDDEN = "hidden texts left out"
@@ -62,6 +62,7 @@ class Walk:
         self, package: Package, part: str, chunk: ReadChunk | None = None, repeats: bool = False
     ) -> None:
         self._package, self._part, self._chunk, self._repeats = package, part, chunk, repeats
+        self._hides = False
 
     def lines(self, elements: Iterable[Any]) -> Iterator[Line]:
         """The lines of elements, in order; those beside a paragraph follow it."""
@@ -89,8 +90,7 @@ class Walk:
         for child in elements:
             name = name_of(child)
             if name == "p":
-                if self._is_seen(child, "{*}pPr/{*}pStyle"):
-                    yield from self._paragraph(child)
+                yield from self._paragraph(child)
             elif name == "tr":
                 yield from self._row(child)
             elif name == "txbxContent":
@@ -115,11 +115,14 @@ class Walk:
                 yield from self._lines(child)
 
     def _paragraph(self, element: Any) -> Iterator[Line]:
+        named = element.find("{*}pPr/{*}pStyle")
+        style = "" if named is None else attribute(named, "val") or ""
+        outer, self._hides = self._hides, style in self._package.hidden_styles
         found = list(self._inline(element))
-        style = element.find("{*}pPr/{*}pStyle")
+        self._hides = outer
         yield Line(
             _without_codes(one for one in found if isinstance(one, str)),
-            style="" if style is None else attribute(style, "val") or "",
+            style=style,
             goes_on=any(element.find(path) is not None for path in _MARKED_GONE),
         )
         yield from (one for one in found if isinstance(one, Line))
@@ -198,12 +201,8 @@ class Walk:
         if name in _LEFT_OUT:
             count(counts, _LEFT_OUT[name])
             return False
-        if name == "r" and (hidden := element.find("{*}rPr/{*}vanish")) is not None:
-            shown = not is_on(attribute(hidden, "val") or "1")
-            said = element.find("{*}t") is not None
-            count(counts, _HIDDEN, said and not shown)
-            return shown
-        if name == "r" and not self._is_seen(element, "{*}rPr/{*}rStyle"):
+        if name == "r" and self._is_hidden(element):
+            count(counts, _HIDDEN, element.find("{*}t") is not None)
             return False
         if name in _SHAPES and any(is_on(one.get("hidden")) for one in _own_properties(element)):
             count(counts, "hidden shapes left out")
@@ -211,13 +210,14 @@ class Walk:
         count(counts, _KEPT.get(name, ""))
         return True
 
-    def _is_seen(self, element: Any, path: str) -> bool:
-        """Whether the style of an element, at a path in it, does not hide it."""
-        style = element.find(path) if self._package.hidden_styles else None
-        if style is None or attribute(style, "val") not in self._package.hidden_styles:
-            return True
-        count(self._package.counts, _HIDDEN, next(element.iter("{*}t"), None) is not None)
-        return False
+    def _is_hidden(self, run: Any) -> bool:
+        """Whether a run is hidden, as it says itself, or by one of two styles but not by both."""
+        own = run.find("{*}rPr/{*}vanish")
+        if own is not None:
+            return is_on(attribute(own, "val") or "1")
+        hidden = self._package.hidden_styles
+        style = run.find("{*}rPr/{*}rStyle") if hidden else None
+        return self._hides != (style is not None and attribute(style, "val") in hidden)
 
     def _target(self, element: Any, name: str) -> str:
         """The part that an attribute of an element leads to; empty if to none."""
@@ -262,11 +262,20 @@ def _first(branches: Iterable[Iterator[Any]]) -> Iterator[Any]:
 
 def _without_codes(words: Iterable[str]) -> str:
     """The words of a paragraph without codes of fields, which other fields may stand in."""
-    text, found = "".join(words), 1
-    while found:
-        text, found = _CODE.subn(r"\1", text)
+    text = list[str]()
+    # Where the code of each field that has not ended begins; None behind the code.
+    codes = list[int | None]()
+    for piece in _FIELD_MARK.split("".join(words)):
+        if piece == _FIELD["begin"]:
+            codes.append(len(text))
+        elif piece not in _FIELD.values():
+            text.append(piece)
+        elif codes and (begin := codes.pop()) is not None:
+            del text[begin:]
+        if piece == _FIELD["separate"]:
+            codes.append(None)
     # A field may end in a later paragraph.
-    return re.sub("\x13[^\x13-\x15]*\x14|[\x13-\x15]", "", text)
+    return "".join(text)
 
 
 def _sign(code: str) -> str:
