@@ -260,6 +260,51 @@ class TestNames:
         assert said(read("text", chat)[0]) == expected
 
     @pytest.mark.parametrize(
+        "stamp",
+        [
+            "[12/31/23, 10:{}:02\u202fPM]",
+            "\u200e[31.12.23, 22:{}:02]",
+            "31/12/23, 22:{} -",
+            "31/12/2023, 10:{} p.\xa0m. -",
+            "2023-12-31 22.{} -",
+        ],
+    )
+    @pytest.mark.parametrize("end", ["\n", "\r\n"])
+    def test_chats_of_whatsapp(self, stamp: str, end: str) -> None:
+        lines = [
+            "15} Messages are encrypted. Tap to learn more.",
+            "15} Ann Lee: I want to cancel",
+            "my plan: today",
+            "",
+            "16} ~\u202fBo: Why: is it broken?",
+            '17} Ann changed the subject to "Note: all"',
+            "17} \u202a+44 7700 900123\u202c: \u200eimage omitted",
+            "18} Ann Lee:",
+        ]
+        at = stamp.partition("{}")
+        chat = [at[0] + one.replace("}", at[2]) if "}" in one else one for one in lines]
+        (document,) = read("text", end.join(chat))
+        assert isinstance(document, Document)
+        assert document.text == end.join(chat)
+        assert str(document.metadata["date"]).startswith("2023-12-31T22:15")
+        assert [one[:3] for one in said(document)] == [
+            (None, "Messages are encrypted. Tap to learn more.", 0),
+            ("Ann Lee", f"I want to cancel{end}my plan: today", 0),
+            ("Bo", "Why: is it broken?", 60),
+            (None, 'Ann changed the subject to "Note: all"', 120),
+            ("+44 7700 900123", "image omitted", 120),
+        ]
+
+    def test_a_chat_whose_dates_could_be_two_has_no_times(self) -> None:
+        chat = "[03/04/23, 22:15:02] Ann: Hi\n[04/04/23, 22:15:02] Bo: Fine\n"
+        assert said(read("text", chat)[0]) == [
+            ("Ann", "Hi", None, None),
+            ("Bo", "Fine", None, None),
+        ]
+        found = said(read("text", chat, date_format="dmy")[0])
+        assert [one[2] for one in found] == [0, 86_400]
+
+    @pytest.mark.parametrize(
         "text",
         [
             "Agreement: a contract.\nParty: who signs.\nTerm: a year.\nFee: none.\n",

@@ -5,13 +5,23 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from typing import BinaryIO, NamedTuple
 
+from slice_os.errors import InputError
+from slice_os.ingest.readers.date_columns import DateFormats
 from slice_os.ingest.readers.decoding import note, read_text_file
-from slice_os.ingest.readers.reader import BadRecord, DocumentStream, ReadOptions, Turn
-from slice_os.ingest.readers.turns import clock_seconds
+from slice_os.ingest.readers.fields import DATE
+from slice_os.ingest.readers.reader import (
+    BadRecord,
+    DocumentStream,
+    ReadOptions,
+    Turn,
+    is_blank,
+)
+from slice_os.ingest.readers.turns import clock_seconds, find_moment, from_beginning
 from slice_os.text.documents import Document, Segment
 
 _LABEL = re.compile(
@@ -24,6 +34,14 @@ _CHAT = re.compile(
     r"(?P<time>\d{1,2}:\d{2}:\d{2})[^\S\n]{1,8}From[^\S\n]{1,8}(?P<speaker>[^\n:\t]{1,60}?)"
     r"(?:[^\S\n]{1,8}(?i:to)[^\S\n]{1,8}[^\n:\t]{1,60})?[^\S\n]{0,8}:(?=\s|$)[^\S\n]{0,8}"
 )
+# A message that WhatsApp exported, from a phone of either kind; its own messages have no name.
+_MESSAGE = re.compile(
+    r"^\u200e?(?P<open>\[)?(?P<day>\d{1,4}([./-])\d{1,2}\3\d{2,4})(?:,| à| um)?\s"
+    r"(?P<clock>\d{1,2}[:.]\d{2}(?:[:.]\d{2})?)(?:\s?(?P<half>[ap])\.?\s?m\b\.?)?(?(open)\]| -)"
+    r"[^\S\n](?:(?P<speaker>[^\n:\"“”]{1,80}):(?=\s|$)[^\S\n]?)?\u200e?",
+    re.M | re.I,
+)
+_AROUND_NAMES = "~\u200e\u202a\u202c\u202f\xa0 "
 _LEAST_SHARE = 0.8
 # Of cues, whose turns may be long.
 _LEAST_NAMED = 0.1
@@ -83,7 +101,43 @@ def read_text(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
         yield decoded
         return
     text, encoding = decoded
-    yield Document(source, text, note(encoding), speaker_segments(text), source)
+    segments, date = _messages(text, options)
+    dated = {DATE: date} if date else {}
+    segments = segments or speaker_segments(text)
+    yield Document(source, text, note(encoding) | dated, segments, source)
+
+
+def _messages(text: str, options: ReadOptions) -> tuple[tuple[Segment, ...], str | None]:
+    """The messages of a chat of WhatsApp, and the date of the first; none for other texts.
+
+    If it is not clear what their dates are, there are no times.
+    """
+    heads = list(_MESSAGE.finditer(text))
+    named = sum(head["speaker"] is not None for head in heads)
+    if named < max(_LEAST_TURNS, len(heads) / 2) or not is_blank(text[: heads[0].start()]):
+        return (), None
+    formats = DateFormats(options.date_format)
+    for day in dict.fromkeys(head["day"] for head in heads):
+        formats.look({DATE: [day]}, 0)
+    turns = []
+    for head, end in zip(heads, [*(one.start() for one in heads[1:]), len(text)], strict=True):
+        half = f"{head['half']}m" if head["half"] else ""
+        when = f"{head['day']} {head['clock'].replace('.', ':')} {half}".strip()
+        begun = None
+        with suppress(InputError):
+            begun = find_moment(when, DATE, formats.of(DATE))
+        name = (head["speaker"] or "").strip(_AROUND_NAMES) or None
+        said = text[head.end() : end].rstrip()
+        turns.append(Turn(said, name, begun and begun.seconds, None, begun and begun.date))
+    if not all(turn.date for turn in turns):
+        turns = [turn._replace(start_time=None, date=None) for turn in turns]
+    turns, date = from_beginning(turns)
+    placed = zip(turns, (head.end() for head in heads), strict=True)
+    return tuple(
+        Segment(start, start + len(turn.text), turn.speaker, turn.start_time)
+        for turn, start in placed
+        if turn.text
+    ), date
 
 
 def speaker_segments(text: str) -> tuple[Segment, ...]:
