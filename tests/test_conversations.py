@@ -12,7 +12,7 @@ import pytest
 from slice_os import Corpus, SpanEncoder
 from slice_os.errors import InputError
 from slice_os.ingest.formats import reader_named
-from slice_os.ingest.readers import BadRecord, ReadOptions
+from slice_os.ingest.readers import BadRecord, ReadOptions, SkippedFile
 from slice_os.text.documents import Document
 
 Said = list[tuple[str | None, str, float | None, float | None]]
@@ -294,6 +294,38 @@ class TestNames:
             (None, 'Ann changed the subject to "Note: all"', 120),
             ("+44 7700 900123", "image omitted", 120),
         ]
+
+    def test_exports_of_slack(self) -> None:
+        day = [
+            {"user": "U1", "text": "I want to cancel", "user_profile": {"real_name": "Ann Lee"}},
+            {"username": "Bot", "text": "Why?", "attachments": [{"text": "Charged twice"}]},
+            {"user": "U2", "text": ""},
+            {"user": {"id": 1}, "text": "Bye", "user_profile": None},
+        ]
+        messages = [
+            {"type": "message", "ts": f"150343595{n}.000247", **one} for n, one in enumerate(day)
+        ]
+        for content in (messages, {"ok": True, "messages": messages}):
+            document, note = read("json", json.dumps(content))
+            assert said(document) == [
+                ("Ann Lee", "I want to cancel", 0, None),
+                ("Bot", "Why?", 1, None),
+                (None, "Bye", 3, None),
+            ]
+            assert isinstance(document, Document)
+            assert document.metadata["date"] == "2017-08-22T21:05:50.000247Z"
+            assert reason(note) == "empty turns: 1, values of 'messages.attachments' left out: 1"
+
+    @pytest.mark.parametrize("one", [{"id": "U1", "profile": {}}, {"user_id": "U1"}])
+    def test_lists_of_slack_without_messages_are_skipped(self, one: dict[str, object]) -> None:
+        for source, own, kind in (
+            ("export/users.json", one, SkippedFile),
+            ("export/users.json", one | {"text": "Hello"}, Document),
+            ("export/people.json", one, BadRecord),
+        ):
+            raw = io.BytesIO(json.dumps([own]).encode())
+            (found,) = reader_named("json").load()(source, raw, ReadOptions())
+            assert type(found) is kind
 
     def test_a_chat_whose_dates_could_be_two_has_no_times(self) -> None:
         chat = "[03/04/23, 22:15:02] Ann: Hi\n[04/04/23, 22:15:02] Bo: Fine\n"

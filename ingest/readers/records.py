@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from io import BytesIO
 from itertools import chain
+from pathlib import PurePosixPath
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
@@ -35,6 +36,7 @@ from slice_os.ingest.readers.reader import (
     ReadOptions,
     bad_record,
     notes_of,
+    skipped,
 )
 from slice_os.ingest.readers.services import field_of_turns
 from slice_os.text.documents import Document, Scalar
@@ -42,6 +44,10 @@ from slice_os.text.documents import Document, Scalar
 MADE = "\0"
 """A source whose documents' ids are told from those that records have; see `named_by_content`."""
 _MADE_SHOWN = repr(MADE)[:-1]
+# Lists of people and places in what Slack exports.
+_OF_SLACK = frozenset(
+    f"{name}.json" for name in ("users", "channels", "groups", "dms", "mpims", "integration_logs")
+)
 _JSON_LINES = "this looks like JSON lines, and was read as such; name it .jsonl"
 
 
@@ -178,6 +184,9 @@ def read_json(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
     value: object = None
     try:
         value = _json_value(text.removeprefix(BOM))
+        if PurePosixPath(source).name in _OF_SLACK and _has_no_message(value, options):
+            yield skipped(source, "a list of Slack's that has no messages", "list of Slack's")
+            return
         if isinstance(value, list) and options.group_by is None:
             field = field_of_turns(value)
             value = {field: value} if field else value
@@ -204,6 +213,13 @@ def read_json(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
         for number, item in enumerate(value, 1)
     )
     yield from documents_of(source, records, options)
+
+
+def _has_no_message(value: object, options: ReadOptions) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(one, Mapping) and {"id", "user_id"} & {*one} and options.text_field not in one
+        for one in value
+    )
 
 
 def _is_json_lines(text: str) -> bool:

@@ -29,7 +29,7 @@ from slice_os.ingest.readers.service_fields import (
     time_of,
     value_at,
 )
-from slice_os.ingest.readers.turns import Json, Moment, from_beginning
+from slice_os.ingest.readers.turns import Json, Moment, from_beginning, is_of_slack
 
 # Paths to a turn or word, those that tell more first; a star stands for each of a list, and # for
 # each of the channels, which have no name.
@@ -138,8 +138,10 @@ def transcript(fields: Json, whole: str = "") -> Transcript:
 def field_of_turns(items: Sequence[Any]) -> str | None:
     """The field that such a list is in elsewhere, if it is a transcript by itself.
 
-    Then every item has words, and a start and an end, or a role.
+    Then every item has words, and a start and an end, or a role; or it is a message of Slack.
     """
+    if items and all(map(is_of_slack, items)):
+        return "messages"
     if items and all(isinstance(item, Mapping) for item in items):
         timed = (is_number(item.get("start")) and {"end", "duration"} & {*item} for item in items)
         if all("text" in item for item in items) and all(timed):

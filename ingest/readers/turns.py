@@ -14,6 +14,8 @@ from slice_os.query.filter_values import parse_date
 
 _CLOCK = re.compile(r"(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,9}))?", re.ASCII)
 
+_SLACK_TIME = re.compile(r"\d{10}\.\d{6}", re.ASCII)
+
 TURN_LISTS = ("turns", "messages")
 _TEXT_NAMES = ("text", "content", "body")
 _SPEAKER_NAMES = ("speaker", "role", "author")
@@ -54,6 +56,8 @@ def _turn(value: Any, number: int, formats: Mapping[str, str | None]) -> Turn | 
     text = _text(_first(value, _TEXT_NAMES))
     if text is None:
         return None
+    if is_of_slack(value):
+        value = {"start_time": value["ts"], "speaker": _slack_name(value), **value}
     speaker = _first(value, _SPEAKER_NAMES)
     named = None if speaker is None else label(speaker, f"speaker of turn {number}")
     start, end = (
@@ -62,6 +66,20 @@ def _turn(value: Any, number: int, formats: Mapping[str, str | None]) -> Turn | 
         for time in [value.get(field)]
     )
     return Turn(text, named, start and start.seconds, end and end.seconds, start and start.date)
+
+
+def is_of_slack(value: Any) -> bool:
+    """Whether a value is a message as Slack exports it."""
+    time = value.get("ts") if isinstance(value, Mapping) else None
+    return isinstance(time, str) and _SLACK_TIME.fullmatch(time) is not None
+
+
+def _slack_name(message: Json) -> str | None:
+    profile = message.get("user_profile")
+    names = [message.get("username"), message.get("user")]
+    if isinstance(profile, Mapping):
+        names.insert(0, profile.get("real_name"))
+    return next((name for name in names if name and isinstance(name, str)), None)
 
 
 def _wordless(number: int) -> InputError:
