@@ -295,6 +295,19 @@ class TestNames:
             ("+44 7700 900123", "image omitted", 120),
         ]
 
+    @pytest.mark.parametrize("head", ["{0}  {1}  ", "{0} ({1}):", "{0} - {1}"])
+    def test_names_and_times_above_what_is_said(self, head: str) -> None:
+        talk = [("Ann Lee", "0:05", "I want\nto cancel."), ("Speaker 2", "0:10", "Why?")]
+        talk += [("Ann Lee", "1:15", "It costs."), ("Speaker 2", "1:20", "Fine.")]
+        text = "\n\n".join(f"{head.format(*one)}\n{one[2]}" for one in talk)
+        times = [5, 10, 75, 80]
+        assert said(read("text", text)[0]) == [
+            (name, words, time, None) for (name, _, words), time in zip(talk, times, strict=True)
+        ]
+        songs = "\n".join(head.format(name, time) for name, time, _ in talk)
+        once = "\n".join(f"{head.format(*one)}\n{one[2]}" for one in talk[:2])
+        assert said(read("text", songs)[0]) == said(read("text", once)[0]) == []
+
     def test_exports_of_slack(self) -> None:
         day = [
             {"user": "U1", "text": "I want to cancel", "user_profile": {"real_name": "Ann Lee"}},
@@ -315,6 +328,38 @@ class TestNames:
             assert isinstance(document, Document)
             assert document.metadata["date"] == "2017-08-22T21:05:50.000247Z"
             assert reason(note) == "empty turns: 1, values of 'messages.attachments' left out: 1"
+
+    @pytest.mark.parametrize(
+        "own",
+        [
+            {"sender_name": "Zoë", "timestamp_ms": 1704099600000, "content": "Ça coûte 😀."},
+            {"from": "Zoë", "date_unixtime": "1704099600", "text": ["Ça ", {"text": "coûte 😀."}]},
+            {
+                "author": {"name": "zo", "nickname": "Zoë"},
+                "timestamp": "2024-01-01T09:00:00.000+00:00",
+                "content": "Ça coûte 😀.",
+            },
+        ],
+    )
+    def test_exports_of_other_chats(self, own: dict[str, object]) -> None:
+        answer = {name: value for name, value in own.items() if not name.startswith(("ti", "da"))}
+        answer |= {"timestamp_ms": 1704099670000}
+        content = json.dumps({"messages": [answer, own]})  # the last one first
+        if "sender_name" in own:
+            for letters in ("Zoë", "Ça coûte 😀."):
+                of_bytes = letters.encode().decode("latin-1")
+                content = content.replace(json.dumps(letters), json.dumps(of_bytes))
+        (document,) = read("json", content)
+        assert said(document) == [
+            ("Zoë", "Ça coûte 😀.", 0, None),
+            ("Zoë", "Ça coûte 😀.", 70, None),
+        ]
+
+    @pytest.mark.parametrize("own", [{"start_time": 4}, {"end_time": 4}])
+    def test_times_of_turns_win_over_their_dates(self, own: dict[str, int]) -> None:
+        turns = [{"text": "Hi", "timestamp": "2024-01-01T09:00:00"}, {"text": "Bye", **own}]
+        first, last = said(read("json", json.dumps({"turns": turns}))[0])
+        assert (first[2], last[2]) == (None, own.get("start_time"))
 
     @pytest.mark.parametrize("one", [{"id": "U1", "profile": {}}, {"user_id": "U1"}])
     def test_lists_of_slack_without_messages_are_skipped(self, one: dict[str, object]) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from io import BytesIO
 from itertools import chain
@@ -48,6 +50,9 @@ _MADE_SHOWN = repr(MADE)[:-1]
 _OF_SLACK = frozenset(
     f"{name}.json" for name in ("users", "channels", "groups", "dms", "mpims", "integration_logs")
 )
+# Facebook and Instagram write a letter for each byte of their messages.
+_OF_FACEBOOK = '"timestamp_ms"'
+_BYTES = re.compile(r"(?:\\u00[89a-f][0-9a-f])+")
 _JSON_LINES = "this looks like JSON lines, and was read as such; name it .jsonl"
 
 
@@ -181,6 +186,8 @@ def read_json(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
         yield decoded
         return
     text, _ = decoded
+    if _OF_FACEBOOK in text:
+        text = _BYTES.sub(_letters, text)
     value: object = None
     try:
         value = _json_value(text.removeprefix(BOM))
@@ -213,6 +220,12 @@ def read_json(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
         for number, item in enumerate(value, 1)
     )
     yield from documents_of(source, records, options)
+
+
+def _letters(found: re.Match[str]) -> str:
+    with suppress(UnicodeError):
+        return bytes.fromhex(found[0].replace(r"\u00", "")).decode()
+    return found[0]
 
 
 def _has_no_message(value: object, options: ReadOptions) -> bool:

@@ -29,7 +29,7 @@ from slice_os.ingest.readers.service_fields import (
     time_of,
     value_at,
 )
-from slice_os.ingest.readers.turns import Json, Moment, from_beginning, is_of_slack
+from slice_os.ingest.readers.turns import Json, Moment, from_beginning
 
 # Paths to a turn or word, those that tell more first; a star stands for each of a list, and # for
 # each of the channels, which have no name.
@@ -81,6 +81,7 @@ _FIRST = frozenset(
 
 # Letters of scripts that do not part words are words by themselves.
 _ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
+_SLACK_TIME = re.compile(r"\d{10}\.\d{6}", re.ASCII)
 _WORD = re.compile(rf"[{_ALONE}]|[^\W{_ALONE}]+")
 _ENDS = ".", "?", "!", "。", "？", "！"
 _PAUSE = 1.0
@@ -140,7 +141,7 @@ def field_of_turns(items: Sequence[Any]) -> str | None:
 
     Then every item has words, and a start and an end, or a role; or it is a message of Slack.
     """
-    if items and all(map(is_of_slack, items)):
+    if items and all(map(_is_of_slack, items)):
         return "messages"
     if items and all(isinstance(item, Mapping) for item in items):
         timed = (is_number(item.get("start")) and {"end", "duration"} & {*item} for item in items)
@@ -149,6 +150,11 @@ def field_of_turns(items: Sequence[Any]) -> str | None:
         if all(isinstance(item.get("role"), str) and "content" in item for item in items):
             return "messages"
     return None
+
+
+def _is_of_slack(item: Any) -> bool:
+    time = item.get("ts") if isinstance(item, Mapping) else None
+    return isinstance(time, str) and _SLACK_TIME.fullmatch(time) is not None
 
 
 def unread(turns: Sequence[Turn], whole: str) -> int:

@@ -41,6 +41,12 @@ _MESSAGE = re.compile(
     r"[^\S\n](?:(?P<speaker>[^\n:\"“”]{1,80}):(?=\s|$)[^\S\n]?)?\u200e?",
     re.M | re.I,
 )
+# A line before what is said, as Otter, Rev and Fireflies write it.
+_ABOVE = re.compile(
+    r"^(?P<day>)(?P<half>)[^\S\n]{0,8}(?P<speaker>[^\W_][^\n:|\t]{0,59}?)(?:[^\S\n]{2,8}|[^\S\n]\(|[^\S\n][-–—][^\S\n])"
+    r"(?P<clock>\d{1,2}:\d{2}(?::\d{2})?)\)?:?[^\S\n]{0,8}\r?\n(?=[^\S\n]*\w)",
+    re.M,
+)
 _AROUND_NAMES = "~\u200e\u202a\u202c\u202f\xa0 "
 _LEAST_SHARE = 0.8
 # Of cues, whose turns may be long.
@@ -101,20 +107,25 @@ def read_text(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
         yield decoded
         return
     text, encoding = decoded
-    segments, date = _messages(text, options)
+    segments, date = _messages(text, options, _MESSAGE)
+    segments = segments or _messages(text, options, _ABOVE)[0]
     dated = {DATE: date} if date else {}
     segments = segments or speaker_segments(text)
     yield Document(source, text, note(encoding) | dated, segments, source)
 
 
-def _messages(text: str, options: ReadOptions) -> tuple[tuple[Segment, ...], str | None]:
-    """The messages of a chat of WhatsApp, and the date of the first; none for other texts.
+def _messages(
+    text: str, options: ReadOptions, pattern: re.Pattern[str]
+) -> tuple[tuple[Segment, ...], str | None]:
+    """What is said behind names and times, and the date of the first; none for other texts.
 
-    If it is not clear what their dates are, there are no times.
+    If it is not clear what the times are, there are none.
     """
-    heads = list(_MESSAGE.finditer(text))
-    named = sum(head["speaker"] is not None for head in heads)
-    if named < max(_LEAST_TURNS, len(heads) / 2) or not is_blank(text[: heads[0].start()]):
+    heads = list(pattern.finditer(text))
+    names = [name for head in heads if (name := head["speaker"])]
+    if len(names) < max(_LEAST_TURNS, len(heads) / 2) or not is_blank(text[: heads[0].start()]):
+        return (), None
+    if pattern is _ABOVE and 2 * len({*names}) > len(names):
         return (), None
     formats = DateFormats(options.date_format)
     for day in dict.fromkeys(head["day"] for head in heads):
@@ -129,7 +140,7 @@ def _messages(text: str, options: ReadOptions) -> tuple[tuple[Segment, ...], str
         name = (head["speaker"] or "").strip(_AROUND_NAMES) or None
         said = text[head.end() : end].rstrip()
         turns.append(Turn(said, name, begun and begun.seconds, None, begun and begun.date))
-    if not all(turn.date for turn in turns):
+    if any(turn.start_time is None for turn in turns):
         turns = [turn._replace(start_time=None, date=None) for turn in turns]
     turns, date = from_beginning(turns)
     placed = zip(turns, (head.end() for head in heads), strict=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from slice_os.errors import InputError, kind_of
@@ -14,11 +15,14 @@ from slice_os.query.filter_values import parse_date
 
 _CLOCK = re.compile(r"(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,9}))?", re.ASCII)
 
-_SLACK_TIME = re.compile(r"\d{10}\.\d{6}", re.ASCII)
-
 TURN_LISTS = ("turns", "messages")
 _TEXT_NAMES = ("text", "content", "body")
 _SPEAKER_NAMES = ("speaker", "role", "author")
+_TIMES = frozenset(("start_time", "end_time"))
+# What chats have that people export from Slack, Facebook, Telegram and Discord.
+_CHAT_NAMES = ("user_profile", "sender_name", "from", "username", "user")
+_CHAT_TIMES = ("ts", "timestamp_ms", "date_unixtime", "timestamp")
+_OWN_NAMES = ("real_name", "nickname", "name")
 
 Json = Mapping[str, Any]
 
@@ -39,14 +43,22 @@ def turns_of(listed: Sequence[Any], formats: Mapping[str, str | None]) -> tuple[
     Raises an `InputError` that names the turn by its number if one is no turn, if none has words,
     or if a field is of another type.
     """
-    turns = [_turn(value, number, formats) for number, value in enumerate(listed, 1)]
+    is_timed = any(isinstance(value, Mapping) and _TIMES & {*value} for value in listed)
+    turns = [_turn(value, number, formats, is_timed) for number, value in enumerate(listed, 1)]
     empty = sum(turn is None or is_blank(turn.text) for turn in turns)
     if turns and all(turn is None for turn in turns):
         raise _wordless(1)
-    return [turn for turn in turns if turn is not None], empty
+    said = [turn for turn in turns if turn is not None]
+    times = [turn.start_time for turn in said if turn.start_time is not None]
+    # Some programs write the last message first.
+    if len(times) == len(said) and times[:1] > times[-1:] and times == sorted(times)[::-1]:
+        said.reverse()
+    return said, empty
 
 
-def _turn(value: Any, number: int, formats: Mapping[str, str | None]) -> Turn | None:
+def _turn(
+    value: Any, number: int, formats: Mapping[str, str | None], is_timed: bool
+) -> Turn | None:
     if isinstance(value, str):
         return Turn(value)
     if value is None:
@@ -56,30 +68,36 @@ def _turn(value: Any, number: int, formats: Mapping[str, str | None]) -> Turn | 
     text = _text(_first(value, _TEXT_NAMES))
     if text is None:
         return None
-    if is_of_slack(value):
-        value = {"start_time": value["ts"], "speaker": _slack_name(value), **value}
-    speaker = _first(value, _SPEAKER_NAMES)
-    named = None if speaker is None else label(speaker, f"speaker of turn {number}")
     start, end = (
         None if time is None else moment(time, f"{field} of turn {number}", formats.get(field))
         for field in ("start_time", "end_time")
         for time in [value.get(field)]
     )
-    return Turn(text, named, start and start.seconds, end and end.seconds, start and start.date)
+    start = start if is_timed else _date(value)
+    speaker = _speaker(value, number)
+    return Turn(text, speaker, start and start.seconds, end and end.seconds, start and start.date)
 
 
-def is_of_slack(value: Any) -> bool:
-    """Whether a value is a message as Slack exports it."""
-    time = value.get("ts") if isinstance(value, Mapping) else None
-    return isinstance(time, str) and _SLACK_TIME.fullmatch(time) is not None
+def _speaker(turn: Json, number: int) -> str | None:
+    for field in (*_SPEAKER_NAMES, *_CHAT_NAMES):
+        said = turn.get(field)
+        if isinstance(said, Mapping):
+            names = (said.get(name) for name in _OWN_NAMES)
+            said = next((name for name in names if name and isinstance(name, str)), said)
+        if said is not None and field in _SPEAKER_NAMES:
+            return label(said, f"speaker of turn {number}")
+        if said and isinstance(said, str):
+            return said
+    return None
 
 
-def _slack_name(message: Json) -> str | None:
-    profile = message.get("user_profile")
-    names = [message.get("username"), message.get("user")]
-    if isinstance(profile, Mapping):
-        names.insert(0, profile.get("real_name"))
-    return next((name for name in names if name and isinstance(name, str)), None)
+def _date(turn: Json) -> Moment | None:
+    for field in _CHAT_TIMES:
+        with suppress(InputError):
+            found = find_moment(turn.get(field), field)
+            if found is not None and found.date is not None:
+                return found
+    return None
 
 
 def _wordless(number: int) -> InputError:
