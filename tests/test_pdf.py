@@ -77,6 +77,10 @@ def said(text: str, left: int, height: int, font: str = "F") -> str:
     return f"BT /{font} 12 Tf {left} {height} Td {words} Tj ET "
 
 
+def sized(text: str, left: int, height: int, size: int) -> str:
+    return f"BT /F {size} Tf {left} {height} Td ({text}) Tj ET "
+
+
 def field(kind: str, value: str, left: int, height: int, more: str = "") -> str:
     own = (
         f"/T({value.encode().hex()}-{left}){value}/Rect[{left} {height} {left + 100} {height + 14}]"
@@ -103,6 +107,44 @@ def read(content: bytes) -> tuple[str, dict[str, int], list[str]]:
         else:
             text = one.reason
     return text, counts, packed
+
+
+@pytest.mark.parametrize(
+    ("initial", "rest", "whole"),
+    [
+        ("T", "he contract", "The contract"),
+        ("T", "HE CONTRACT", "THE CONTRACT"),
+        ('"W', "e cancel", '"We cancel'),
+        ("I", "n all", "In all"),
+        ("A", "nother plan", "Another plan"),  # a word that the page has
+        ("A", "contract", "A contract"),
+        ("A", " contract", "A contract"),
+        ("Q", "What is a contract?", None),  # a label
+        ("The", "contract", None),
+    ],
+)
+@pytest.mark.parametrize("order", [1, -1])
+def test_large_initials_begin_their_lines(
+    initial: str, rest: str, whole: str | None, order: int
+) -> None:
+    widths = {"A": 0.85, "I": 0.28, "Q": 0.78, "T": 0.61, '"': 0.36, "W": 0.94, "h": 0.5, "e": 0.5}
+    left = 75 + round(46 * sum(map(widths.__getitem__, initial)))
+    lines = [(rest, left, 700), ("that another party may end", left, 686)]
+    lines += [("at any time, and sooner", 72, 662), ("if both have said so.", 72, 648)]
+    drawn = [sized(initial, 72, 676, 46), "".join(sized(*one, 12) for one in lines)]
+    found = " ".join(read(plain("".join(drawn[::order])))[0].split())
+    if whole:
+        others = "that another party may end at any time, and sooner if both have said so."
+        assert found == f"{whole} {others}"
+    elif order < 0:
+        assert found.endswith(f"said so. {initial}")
+
+
+def test_an_initial_is_not_in_the_line_at_its_foot() -> None:
+    lines = [("he contract may be", 110, 700), ("ended by either", 110, 686), ("party", 110, 672)]
+    first, second, third = (sized(*one, 12) for one in lines)
+    found = read(plain(first + second + sized("T", 72, 672, 52) + third))[0]
+    assert found.split() == ["The", "contract", "may", "be", "ended", "by", "either", "party"]
 
 
 LABELS = said("Name:", 72, 700) + said("Why:", 72, 680) + said("I agree", 120, 660)

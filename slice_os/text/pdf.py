@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from ctypes import c_double
 from functools import partial
 from itertools import chain, pairwise
-from math import cos, degrees, sin
+from math import cos, degrees, hypot, sin
+from statistics import median
 from threading import RLock
 from typing import Any, NamedTuple, TypeAlias
 
@@ -24,6 +25,7 @@ PDFIUM = RLock()
 
 _HYPHEN, _CARRIAGE_RETURN = 2, 13
 _SAMPLE = 16
+_LEAST_SAMPLED = 32
 # Characters without Unicode, some of which are no letters.
 _UNMAPPED = re.compile("[x?](?:[x? ]*[x?])?")
 _LEAST_RUN, _LEAST_SHARE = 4, 0.1
@@ -41,6 +43,15 @@ _LEAST_SINGLE, _BETWEEN_WORDS = 0.7, 1.7
 _MOST_SPREAD, _MOST_SPREAD_ALONE = 0.5, 0.22
 
 _LINE = re.compile(r"^[^\S\n]*(\S).*$", re.M)
+
+# A letter over the height of several lines, which it is the first letter of.
+_INITIAL = re.compile(r"(?<!\w)[“\"‘«]?([A-ZÀ-ÖØ-Þ])\n?")
+# In the usual size of letters.
+_LEAST_INITIAL, _MOST_UNUSUAL, _MOST_INITIALS = 1.6, 0.3, 30
+# These are words by themselves, unless they begin such a word, or another one of the page.
+_WORDS = "A", "I"
+_BEGUN = frozenset("after all also although an and any as at if in is it its".split())  # noqa: SIM905
+_REST = re.compile(r"[^\S\n]*([^\W\d_]+)")
 
 _WORD_END, _LINE_END = re.compile(r"\s"), re.compile("\n")
 _AT_END = sys.maxsize, "\n"
@@ -116,6 +127,7 @@ def page_text(page: Any) -> PageText:
         letters[at] = shown
     text, indices = "".join(letters), [at for at, one in enumerate(letters) for _ in one]
     text, indices = _from_first_line(text, indices, page.get_rotation(), text_page, raw)
+    text, indices = _with_initials(text, indices, text_page, raw)
     if found:
         text, indices = _with_annotations(text, indices, found, text_page)
     text_page.close()
@@ -278,6 +290,71 @@ def _from_first_line(
             done = place.end()
     order += range(done, len(text))
     return "".join(text[at] for at in order), [indices[at] for at in order]
+
+
+def _with_initials(
+    text: str, indices: list[int], text_page: Any, raw: Any
+) -> tuple[str, list[int]]:
+    """A text with large initials where they belong.
+
+    PDFium has them in lines of their own, or before the first word of the line at their foot.
+    """
+
+    def size(at: int) -> float:
+        raw.FPDFText_GetMatrix(text_page, indices[at], matrix)
+        font = raw.FPDFText_GetFontSize(text_page, indices[at])
+        return float(font * hypot(matrix.c, matrix.d))
+
+    def is_large(one: re.Match[str]) -> bool:
+        own, after = size(one.start(1)), one.end(1)
+        is_in_title = text[after : after + 1].isalpha() and 2 * size(after) > own
+        return own > _LEAST_INITIAL * usual and not is_in_title
+
+    matrix = raw.FS_MATRIX()
+    found = list(_INITIAL.finditer(text))
+    sampled = range(0, len(text), len(text) // _LEAST_SAMPLED + 1) if found else ()
+    usual = median([size(at) for at in sampled if text[at].isalpha()] or [0])
+    large = list(filter(is_large, found))
+    if not large or len(large) > _MOST_INITIALS:
+        return text, indices
+    places = [rest for line in _LINE.finditer(text) if (rest := _REST.match(text, line.start()))]
+    lines = [one for one in places if abs(size(one.start(1)) - usual) < _MOST_UNUSUAL * usual]
+    moved: dict[int, list[tuple[str, int]]] = {}
+    gone: set[int] = set()
+    for one in large:
+        last = one.end(1)
+        _, _, right, top = text_page.get_charbox(indices[last - 1])
+        within = _REST.match(text, last)
+        for rest in [*lines, *([within] if within else [])]:
+            begin = rest.start(1)
+            left, low, _, high = text_page.get_charbox(indices[begin], loose=True)
+            height = high - low
+            is_beside = abs(left - right) < 2 * height and abs(top - (high + low) / 2) < height
+            is_begun = rest[1][0].islower() or rest[1][1:].isupper()
+            if not (is_beside and is_begun) or rest.start() in moved:
+                continue
+            is_word = _is_word(one[1], rest[1], text)
+            if rest is within:
+                gone.update(() if is_word else range(last, begin))
+                break
+            gap = [(" ", indices[last - 1])] if is_word and rest[0] == rest[1] else []
+            moved[rest.start()] = [(text[at], indices[at]) for at in range(one.start(), last)] + gap
+            is_alone = text[one.start() - 1 : one.start()] in ("", "\n")
+            is_end = is_alone and last == len(text)
+            gone.update(range(one.start() - is_end, one.end() if is_alone else last))
+            break
+    placed = list[tuple[str, int]]()
+    for number, letter in enumerate(zip(text, indices, strict=True)):
+        placed += moved.get(number, ())
+        placed += [] if number in gone else [letter]
+    return "".join(one for one, _ in placed), [index for _, index in placed]
+
+
+def _is_word(initial: str, rest: str, text: str) -> bool:
+    """Whether an initial is a word by itself, rather than one with the letters behind it."""
+    joined = f"{initial}{rest}".lower()
+    is_known = joined in _BEGUN or re.search(rf"\b{joined}\b", text.lower()) is not None
+    return initial in _WORDS and not is_known
 
 
 def _is_no_letter(code: int) -> bool:
