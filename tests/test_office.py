@@ -284,6 +284,9 @@ class TestWord:
         later = field("", run("A list")).removesuffix('<w:r><w:fldChar w:fldCharType="end"/></w:r>')
         text = document(paragraph(run("Dear "), title, run(" Lee")), paragraph(later))
         assert read("docx", office("docx", text)).text == "Dear Mr Lee\nA list"
+        code = "<w:r><w:instrText> EQ \\o(a,b)</w:instrText></w:r>"
+        shown = read("docx", office("docx", document(paragraph(field(code, ""), run("x")))))
+        assert shown.counts == {"formulas and readings in fields left out": 1}
 
     def test_words_of_numbers_are_counted(self) -> None:
         levels = "".join(

@@ -33,6 +33,8 @@ _NO_WORDS = frozenset(["numCache", "numLit", "numDim", "pivotSource"])
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 
 CHART, SMART_ART, TEXT_BOX = "chart", "SmartArt", "text box"
+FORMULAS = "formulas and readings in fields left out"
+"""What is counted of fields that show their code."""
 
 ReadChunk: TypeAlias = Callable[[str, bytes], Iterable[str]]
 """Gives the paragraphs of a file of another format, by its name and content."""
@@ -195,6 +197,9 @@ class Walk:
     def _is_shown(self, element: Any, name: str) -> bool:
         counts = self._package.counts
         if name in _NO_TEXT:
+            # Such a field shows its code, not a result.
+            is_shown = name == "instrText" and (element.text or "").lstrip().startswith("EQ ")
+            count(counts, FORMULAS, is_shown)
             return False
         if name in _CHANGES and "wordprocessingml" not in element.tag:
             return True

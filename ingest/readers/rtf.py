@@ -15,7 +15,7 @@ from typing import BinaryIO, NamedTuple
 from slice_os.errors import InputError
 from slice_os.ingest.readers.decoding import codec_of, decoded
 from slice_os.ingest.readers.package import count, edges
-from slice_os.ingest.readers.paragraphs import TEXT_BOX
+from slice_os.ingest.readers.paragraphs import FORMULAS, TEXT_BOX
 from slice_os.ingest.readers.reader import (
     UNREADABLE,
     DocumentStream,
@@ -29,6 +29,7 @@ _TOKEN = re.compile(
     r"\\(?P<symbol>[^A-Za-z'])|(?P<brace>[{}])|[\r\n\0]+|(?P<text>[^\\{}\r\n\0]+)"
 )
 _WORD = re.compile(r"[^\W_]+")
+_FORMULA = re.compile(r"\\fldinst\b[^{}]{0,99}(?:\{[^{}]{0,199}?)??(?<=[\s{])EQ\s")
 _SIGNS = {
     "tab": "\t", "line": "\n", "cell": "\t", "nestcell": "\t", "emdash": "—", "endash": "–",
     "emspace": "\u2003", "enspace": "\u2002", "qmspace": "\u2005", "bullet": "•", "lquote": "‘",
@@ -85,7 +86,9 @@ def rtf_sections(rtf: bytes, options: ReadOptions, counts: Counter[str]) -> Iter
     if begin < 0 or rtf[:begin].strip(b"\xef\xbb\xbf \t\r\n"):
         raise InputError("not an RTF file")
     walk = _Walk(counts, options.encoding)
-    walk.read(rtf[begin:].decode("latin-1"))
+    text = rtf[begin:].decode("latin-1")
+    walk.read(text)
+    count(counts, FORMULAS, len(_FORMULA.findall(text)))
     heads, feet = (
         edges(kind, dict.fromkeys(texts), options, counts) for kind, texts in walk.edges.items()
     )
