@@ -153,17 +153,17 @@ def _speaker_names(document: Document, words: IntArray) -> BoolArray:
     """Mark the ``(n,)`` words that only name the speaker of what follows on their line.
 
     Such a line begins outside every segment, and has only the name of the speaker of the next
-    one, perhaps a time, and a colon before it, as in ``[00:12] Agent: Hello``.
+    one and perhaps a time before it, as in ``[00:12] Agent: Hello``, or the time of nobody's.
     """
     named = np.zeros(len(words), dtype=bool)
     text, before = document.text, 0
     for segment in document.segments:
         gap = text[before : segment.start].rstrip()
         line = before + gap.rfind("\n") + 1
-        if segment.speaker and (line > before or before == 0):
+        if line < segment.start and (line > before or before == 0):
             first, end = np.searchsorted(words[:, 0], [line, segment.start])
             alone = end > first and words[end - 1, 1] <= segment.start
-            if alone and speaker_named(gap[line - before :]) == segment.speaker:
+            if alone and speaker_named(gap[line - before :]) == (segment.speaker or ""):
                 named[first:end] = True
         before = segment.end
     return named

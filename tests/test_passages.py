@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import itertools
 import re
 import time
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 
 from slice_os import Document, InputError, Segment, SpanEncoder
 from slice_os.ingest.passages import PassageRange, align_document, cut_passages, encode_documents
-from slice_os.ingest.readers.speakers import speaker_segments
+from slice_os.ingest.readers import ReadOptions
+from slice_os.ingest.readers.speakers import read_text, speaker_segments
 from slice_os.text.passage_layout import LAYOUT
 from slice_os.text.words import find_words
 from slice_os.text.wrapped_lines import unwrapped
@@ -115,6 +117,29 @@ def test_every_word_is_in_one_passage_or_names_the_speaker(
             line = text.rfind("\n", 0, start) + 1
             assert re.fullmatch(rf"\s*(\[[\d:]+\] )?{said.speaker}:\s*", text[line : said.start])
         assert len(inside) <= 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u200e[12/31/23, 10:15:02\u202fPM] ~\u202fAnn: \u200eI want it\n"
+        "[12/31/23, 10:15:04\u202fPM] Bo: Why?",
+        "31.12.23, 22:15 - Ann: I want it\r\n31.12.23, 22:15 - Bo: Why?",
+        "Ann  0:01  \nI want it\n\nBo  0:02\nWhy?\n\n" * 2,
+    ],
+)
+def test_names_and_times_of_chats_are_in_no_passage(encoder: SpanEncoder, text: str) -> None:
+    (document,) = read_text("d", io.BytesIO(text.encode()), ReadOptions())
+    assert isinstance(document, Document)
+    surfaces = {text[one.start : one.end] for one in cut(encoder, document)}
+    assert surfaces == {"I want it", "Why?"}
+
+
+def test_the_time_of_a_message_of_nobody_is_in_no_passage(encoder: SpanEncoder) -> None:
+    text = "1.12.23, 22:15 - A: Hi\n1.12.23, 22:16 - Bo left\n1.12.23, 22:17 - A: Oh"
+    (document,) = read_text("d", io.BytesIO(text.encode()), ReadOptions())
+    assert isinstance(document, Document)
+    assert [text[one.start : one.end] for one in cut(encoder, document)] == ["Hi", "Bo left", "Oh"]
 
 
 def test_passages_end_with_sentences(encoder: SpanEncoder) -> None:

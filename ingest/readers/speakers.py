@@ -44,7 +44,7 @@ _MESSAGE = re.compile(
 # A line before what is said, as Otter, Rev and Fireflies write it.
 _ABOVE = re.compile(
     r"^(?P<day>)(?P<half>)[^\S\n]{0,8}(?P<speaker>[^\W_][^\n:|\t]{0,59}?)(?:[^\S\n]{2,8}|[^\S\n]\(|[^\S\n][-–—][^\S\n])"
-    r"(?P<clock>\d{1,2}:\d{2}(?::\d{2})?)\)?:?[^\S\n]{0,8}\r?\n(?=[^\S\n]*\w)",
+    r"(?P<clock>\d{1,2}:\d{2}(?::\d{2})?)\)?:?[^\S\n]{0,8}\r?\n(?=[^\S\n]*\w|\Z)",
     re.M,
 )
 _AROUND_NAMES = "~\u200e\u202a\u202c\u202f\xa0 "
@@ -137,7 +137,7 @@ def _messages(
         begun = None
         with suppress(InputError):
             begun = find_moment(when, DATE, formats.of(DATE))
-        name = (head["speaker"] or "").strip(_AROUND_NAMES) or None
+        name = _name(head) or None
         said = text[head.end() : end].rstrip()
         turns.append(Turn(said, name, begun and begun.seconds, None, begun and begun.date))
     if any(turn.start_time is None for turn in turns):
@@ -191,9 +191,15 @@ def speaker_segments(text: str) -> tuple[Segment, ...]:
 
 
 def speaker_named(text: str) -> str | None:
-    """The speaker that a text names before what is said, if it says nothing else."""
+    """The speaker that a text names before what is said, if it says nothing else.
+
+    It is empty if there is only the time of a message of nobody.
+    """
     found = _label(text, _CHAT) or _label(text)
-    return found.speaker if found is not None and found.words == len(text) else None
+    if found is not None and found.words == len(text):
+        return found.speaker
+    head = _MESSAGE.match(f"{text} ") or _ABOVE.match(f"{text}\n")
+    return _name(head) if head and head.end() >= len(text) else None
 
 
 def name_speakers(turns: Sequence[Turn]) -> Iterator[Turn]:
@@ -247,6 +253,10 @@ def _meeting_turn(paragraph: Turn) -> Turn | None:
     parts = match.groupdict()
     end = clock_seconds(parts.get("end") or "")
     return Turn((parts["text"] or "").strip(), parts["speaker"].strip(), start, end)
+
+
+def _name(head: re.Match[str]) -> str:
+    return (head["speaker"] or "").strip(_AROUND_NAMES)
 
 
 def _label(line: str, pattern: re.Pattern[str] = _LABEL) -> _Label | None:
