@@ -31,6 +31,7 @@ DATE = "date"
 _TIMES = "start_time", "end_time"
 _MOST_LISTED = 20
 _MOST_TOLD = 8
+_NESTED = dict, list
 _OTHERS = "values of other fields left out"
 # A word by itself, or a letter of a script that does not part words: so no id, address or date.
 _SAID = re.compile(r"(?:^|\s)[^\W\d_]+\W?\s|[\u2e80-\uffff]")
@@ -205,15 +206,18 @@ def tell(told: Counter[str], counts: Counter[str]) -> None:
 def _texts_in(fields: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
     """The texts in lists and objects, with the first two names of the way to each."""
     waiting: list[tuple[tuple[str, ...], Any]] = [
-        ((name,), value) for name, value in fields.items() if isinstance(value, (Mapping, list))
+        ((name,), value) for name, value in fields.items() if isinstance(value, _NESTED)
     ]
     while waiting:
         path, value = waiting.pop()
-        if isinstance(value, Mapping):
-            inner = ((name, one) for name, one in value.items() if name not in _TIMES)
-            waiting += [((*path, str(name))[:2], one) for name, one in inner]
+        if isinstance(value, dict):
+            waiting += [
+                ((*path, str(name))[:2], one)
+                for name, one in value.items()
+                if isinstance(one, (str, *_NESTED)) and name not in _TIMES
+            ]
         elif isinstance(value, list):
-            waiting += [(path, one) for one in value if not isinstance(one, str)]
+            waiting += [(path, one) for one in value if isinstance(one, _NESTED)]
             waiting.append((path, " ".join(one for one in value if isinstance(one, str)) + " "))
-        elif isinstance(value, str) and _SAID.search(value):
+        elif _SAID.search(value):
             yield path, value
