@@ -599,6 +599,18 @@ def test_a_meeting_that_teams_saved_has_speakers_and_times(paragraphs: list[str]
     ]
 
 
+def test_names_before_the_paragraphs_of_an_interview_are_speakers() -> None:
+    book = pytest.importorskip("docx").Document()
+    book.add_heading("Interview 7")
+    talk = [("Interviewer", "Why do you leave?"), ("Respondent", f"Well: {SAYING}")] * 3
+    for name, words in talk:
+        book.add_paragraph(f"{name}: {words}")
+    (document,) = read("docx", saved(book.save))
+    assert isinstance(document, Document)
+    found = [(one.speaker, document.text[one.start : one.end]) for one in document.segments]
+    assert found == [(None, "Interview 7"), *talk]
+
+
 @pytest.mark.parametrize(
     "paragraphs",
     [

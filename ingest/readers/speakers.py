@@ -224,11 +224,12 @@ def name_speakers(turns: Sequence[Turn]) -> Iterator[Turn]:
 
 
 def meeting_turns(paragraphs: Sequence[Turn]) -> Iterator[Turn]:
-    """The turns of a meeting, with speakers and times; other texts as they are.
+    """The turns of a meeting, with speakers and times; or of a text in which names begin them.
 
-    Two fifths of the paragraphs need a speaker and a time, and words that are said then, since the
-    paragraphs after them may continue the turn. A title, or anything else before the first turn,
-    has no speaker; what looks like a speaker who says nothing is such a text, too.
+    Other texts stay as they are. Of a meeting, two fifths of the paragraphs need a speaker and a
+    time, and words that are said then, since the paragraphs after them may continue the turn. A
+    title, or anything else before the first turn, has no speaker; what looks like a speaker who
+    says nothing is such a text, too. Names are as in `speaker_segments`.
     """
     written = [one for one in paragraphs if one.text.strip()]
     named = {at: turn for at, one in enumerate(written) if (turn := _meeting_turn(one))}
@@ -240,7 +241,9 @@ def meeting_turns(paragraphs: Sequence[Turn]) -> Iterator[Turn]:
         turns.append(named[start]._replace(text=text) if text else written[start])
         spoken += bool(text)
     if spoken < _LEAST_TURNS or spoken < _LEAST_MEETING_SHARE * len(written):
-        yield from paragraphs
+        labels = _speakers([_label(one.text) for one in written])
+        is_talk = sum(map(bool, labels)) >= _LEAST_SHARE * len(written)
+        yield from name_speakers(written) if is_talk else paragraphs
         return
     yield from written[: min(named)]
     yield from turns
