@@ -373,13 +373,15 @@ class TestNames:
             assert type(found) is kind
 
     def test_a_chat_whose_dates_could_be_two_has_no_times(self) -> None:
-        chat = "[03/04/23, 22:15:02] Ann: Hi\n[04/04/23, 22:15:02] Bo: Fine\n"
-        assert said(read("text", chat)[0]) == [
-            ("Ann", "Hi", None, None),
-            ("Bo", "Fine", None, None),
+        chat = "[03/04/23, 22:15:02] A: Hi\n[04/04/23, 22:15:02] B: So\n[04/04/23, 22:15] B: Oh"
+        (document,) = read("text", chat)
+        assert [one[0:3] for one in said(document)] == [
+            ("A", "Hi", None),
+            ("B", "So", None),
+            ("B", "Oh", None),
         ]
         found = said(read("text", chat, date_format="dmy")[0])
-        assert [one[2] for one in found] == [0, 86_400]
+        assert [one[2] for one in found] == [0, 86_400, 86_398]
 
     @pytest.mark.parametrize(
         "text",
@@ -389,6 +391,9 @@ class TestNames:
             "http://a.b: x\nhttp://a.b: y\n",
             "Customer: who buys.\nGoods: what is sold.\n",
             "12:02:03 From here on: all\nis different\n",
+            "12.03.24 10:00 - Agenda: all\n12.03.24 11:00 - Result: none\n",
+            "12.03.24 10:00 - It begins. Plan: a\n12.03.24 11:00 - It ends. Plan: b\n",
+            "[2023-12-31 22:15:02] app.INFO: start\n[2023-12-31 22:15:03] app.INFO: end\n",
         ],
     )
     def test_other_texts_have_no_turns(self, text: str) -> None:

@@ -123,8 +123,8 @@ def test_every_word_is_in_one_passage_or_names_the_speaker(
     "text",
     [
         "\u200e[12/31/23, 10:15:02\u202fPM] ~\u202fAnn: \u200eI want it\n"
-        "[12/31/23, 10:15:04\u202fPM] Bo: Why?",
-        "31.12.23, 22:15 - Ann: I want it\r\n31.12.23, 22:15 - Bo: Why?",
+        "[12/31/23, 10:15:04\u202fPM] Bo: Why?\n[12/31/23, 10:15:05\u202fPM] Ann: I want it",
+        "31.12.23, 22:15 - Ann: I want it\r\n31.12.23, 22:15 - Bo: Why?\r\n" * 2,
         "Ann  0:01  \nI want it\n\nBo  0:02\nWhy?\n\n" * 2,
     ],
 )

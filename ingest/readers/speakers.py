@@ -38,7 +38,7 @@ _CHAT = re.compile(
 _MESSAGE = re.compile(
     r"^\u200e?(?P<open>\[)?(?P<day>\d{1,4}([./-])\d{1,2}\3\d{2,4})(?:,| à| um)?\s"
     r"(?P<clock>\d{1,2}[:.]\d{2}(?:[:.]\d{2})?)(?:\s?(?P<half>[ap])\.?\s?m\b\.?)?(?(open)\]| -)"
-    r"[^\S\n](?:(?P<speaker>[^\n:\"“”]{1,80}):(?=\s|$)[^\S\n]?)?\u200e?",
+    r"[^\S\n](?:(?P<speaker>(?:(?!\w{4}[.!?]\s)[^\n:\"“”]){1,80}):(?=\s|$)[^\S\n]?)?\u200e?",
     re.M | re.I,
 )
 # A line before what is said, as Otter, Rev and Fireflies write it.
@@ -46,6 +46,9 @@ _ABOVE = re.compile(
     r"^(?P<day>)(?P<half>)[^\S\n]{0,8}(?P<speaker>[^\W_][^\n:|\t]{0,59}?)(?:[^\S\n]{2,8}|[^\S\n]\(|[^\S\n][-–—][^\S\n])"
     r"(?P<clock>\d{1,2}:\d{2}(?::\d{2})?)\)?:?[^\S\n]{0,8}\r?\n(?=[^\S\n]*\w|\Z)",
     re.M,
+)
+_LEVEL = re.compile(
+    r"(?:\S+\.)?(?:critical|debug|error|fatal|info|notice|trace|warn(?:ing)?)", re.I
 )
 _AROUND_NAMES = "~\u200e\u202a\u202c\u202f\xa0 "
 _LEAST_SHARE = 0.8
@@ -122,10 +125,12 @@ def _messages(
     If it is not clear what the times are, there are none.
     """
     heads = list(pattern.finditer(text))
-    names = [name for head in heads if (name := head["speaker"])]
+    names = list(filter(None, map(_name, heads)))
     if len(names) < max(_LEAST_TURNS, len(heads) / 2) or not is_blank(text[: heads[0].start()]):
         return (), None
-    if pattern is _ABOVE and 2 * len({*names}) > len(names):
+    # Else they are words of minutes, or levels of a log.
+    least = 2 * len({*names}) if pattern is _ABOVE else len({*names}) + 1
+    if len(names) < least or any(map(_LEVEL.fullmatch, names)):
         return (), None
     formats = DateFormats(options.date_format)
     for day in dict.fromkeys(head["day"] for head in heads):
