@@ -147,6 +147,19 @@ def test_an_initial_is_not_in_the_line_at_its_foot() -> None:
     assert found.split() == ["The", "contract", "may", "be", "ended", "by", "either", "party"]
 
 
+@pytest.mark.parametrize(
+    ("drawn", "text"),
+    [
+        (r"[(M)-27(\250)444(uller f)-20(\250)440(ur caf)-100(\264)440(e)] TJ", "Müller für café"),
+        (r"[(Age)440(\210)110(ncia)] TJ", "Agência"),
+        (r"(caf) Tj 17 0 Td (e) Tj 1.5 0 Td (\264) Tj", "café"),
+        (r"(use `x` and \264y\264 now, 5\250 x) Tj", "use `x` and ´y´ now, 5¨ x"),
+    ],
+)
+def test_accents_over_letters_are_theirs(drawn: str, text: str) -> None:
+    assert read(plain(f"BT /F 12 Tf 72 700 Td {drawn} ET"))[0] == text
+
+
 LABELS = said("Name:", 72, 700) + said("Why:", 72, 680) + said("I agree", 120, 660)
 
 

@@ -17,6 +17,7 @@ from math import cos, degrees, hypot, sin
 from statistics import median
 from threading import RLock
 from typing import Any, NamedTuple, TypeAlias
+from unicodedata import normalize
 
 from slice_os.errors import ENCRYPTED, InputError, imported
 from slice_os.text.pdf_annotations import Annotation, Box, annotations_of
@@ -41,6 +42,11 @@ _SPREAD = re.compile("(?<!a)aa?(?: aa?){4,}(?!a)")
 _LEAST_SINGLE, _BETWEEN_WORDS = 0.7, 1.7
 # In heights; spaces between words that are single letters are wider, if there are no others.
 _MOST_SPREAD, _MOST_SPREAD_ALONE = 0.5, 0.22
+
+# Accents that are drawn over letters, as TeX does, and what makes one character of both.
+_COMBINING = "\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327\u0328"
+_ACCENTS = dict(zip("`´ˆ˜¯˘˙¨˚˝ˇ¸˛", _COMBINING, strict=True))
+_DOTLESS = {"ı": "i", "ȷ": "j"}
 
 _LINE = re.compile(r"^[^\S\n]*(\S).*$", re.M)
 
@@ -121,6 +127,8 @@ def page_text(page: Any) -> PageText:
     for at, (high, low) in enumerate(pairwise(codes)):
         if 0xD800 <= high < 0xDC00 <= low < 0xE000:
             letters[at : at + 2] = chr(0x10000 + ((high - 0xD800) << 10) + low - 0xDC00), ""
+    for accent, at, whole in _accented(letters, text_page):
+        letters[accent], letters[at] = "", whole
     found, left_out = annotations_of(page)
     is_unmapped = partial(raw.FPDFText_HasUnicodeMapError, text_page)
     for at, shown in _unread(codes, is_unmapped, left_out).items():
@@ -202,6 +210,20 @@ def _wrongly_ended(codes: Sequence[int], text_page: Any, raw: Any) -> Iterator[t
                 yield at + 1, " " if gap > _LEAST_SPACE else ""
         elif code == _HYPHEN and _gap(at, at + 1, text_page, raw) is not None:
             yield at, "-"
+
+
+def _accented(letters: Sequence[str], text_page: Any) -> Iterator[tuple[int, int, str]]:
+    """The accents that are drawn over a letter beside them, that letter, and what both are."""
+    for at, one in enumerate(letters) if not _ACCENTS.keys().isdisjoint(letters) else ():
+        for other in (at + 1, at - 1) if one in _ACCENTS else ():
+            letter = letters[other] if 0 <= other < len(letters) else ""
+            whole = normalize("NFC", _DOTLESS.get(letter, letter) + _ACCENTS[one])
+            left, _, right, _ = text_page.get_charbox(at)
+            begin, _, end, _ = text_page.get_charbox(other) if letter.isalpha() else (0, 0, 0, 0)
+            over = min(right, end) - max(left, begin)
+            if len(whole) == 1 and 2 * over > min(right - left, end - begin) > 0:
+                yield at, other, whole
+                break
 
 
 def _spread(letters: Sequence[str], text_page: Any, raw: Any) -> Iterator[int]:
