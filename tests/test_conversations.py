@@ -333,6 +333,11 @@ class TestNames:
         "own",
         [
             {"sender_name": "Zoë", "timestamp_ms": 1704099600000, "content": "Ça coûte 😀."},
+            {
+                "creator": {"name": "Zoë", "email": "z@example.org"},
+                "created_date": "Monday, January 1, 2024 at 9:00:00 AM UTC",
+                "text": "Ça coûte 😀.",
+            },
             {"from": "Zoë", "date_unixtime": "1704099600", "text": ["Ça ", {"text": "coûte 😀."}]},
             {
                 "author": {"name": "zo", "nickname": "Zoë"},
@@ -342,7 +347,11 @@ class TestNames:
         ],
     )
     def test_exports_of_other_chats(self, own: dict[str, object]) -> None:
-        answer = {name: value for name, value in own.items() if not name.startswith(("ti", "da"))}
+        answer = {
+            name: value
+            for name, value in own.items()
+            if not name.startswith(("ti", "da", "created"))
+        }
         answer |= {"timestamp_ms": 1704099670000}
         content = json.dumps({"messages": [answer, own]})  # the last one first
         if "sender_name" in own:

@@ -21,7 +21,7 @@ from slice_os.ingest.readers.reader import (
     join_turns,
 )
 from slice_os.ingest.readers.services import EMPTY, UNREAD, transcript, unread, words_of
-from slice_os.ingest.readers.turns import TURN_LISTS, from_beginning, label, turns_of
+from slice_os.ingest.readers.turns import CHAT_TIMES, TURN_LISTS, from_beginning, label, turns_of
 from slice_os.text.documents import Scalar, Segment
 
 # The end of a message on a text that is not where it was looked for.
@@ -214,7 +214,7 @@ def _texts_in(fields: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]
             waiting += [
                 ((*path, str(name))[:2], one)
                 for name, one in value.items()
-                if isinstance(one, (str, *_NESTED)) and name not in _TIMES
+                if isinstance(one, (str, *_NESTED)) and name not in (*_TIMES, *CHAT_TIMES)
             ]
         elif isinstance(value, list):
             waiting += [(path, one) for one in value if isinstance(one, _NESTED)]

@@ -19,9 +19,10 @@ TURN_LISTS = ("turns", "messages")
 _TEXT_NAMES = ("text", "content", "body")
 _SPEAKER_NAMES = ("speaker", "role", "author")
 _TIMES = frozenset(("start_time", "end_time"))
-# What chats have that people export from Slack, Facebook, Telegram and Discord.
-_CHAT_NAMES = ("user_profile", "sender_name", "from", "username", "user")
-_CHAT_TIMES = ("ts", "timestamp_ms", "date_unixtime", "timestamp")
+# What chats have that people export from Slack, Facebook, Telegram, Discord and Google.
+_CHAT_NAMES = ("user_profile", "sender_name", "sender", "creator", "from", "username", "user")
+CHAT_TIMES = ("ts", "timestamp_ms", "date_unixtime", "timestamp", "created_date", "created_at")
+"""Fields with the time of a message, if it is a date."""
 _OWN_NAMES = ("real_name", "nickname", "name")
 
 Json = Mapping[str, Any]
@@ -92,7 +93,7 @@ def _speaker(turn: Json, number: int) -> str | None:
 
 
 def _date(turn: Json) -> Moment | None:
-    for field in _CHAT_TIMES:
+    for field in CHAT_TIMES:
         with suppress(InputError):
             found = find_moment(turn.get(field), field)
             if found is not None and found.date is not None:
