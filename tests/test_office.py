@@ -479,12 +479,13 @@ class TestExcel:
         assert found.counts == {"cells of columns without a name left out": 2}
 
     def test_damaged_styles_cost_no_words(self) -> None:
+        rich = cell("rich").replace("<s:t>", "<s:r><s:t>").replace("</s:t>", "</s:t></s:r>")
         content = sheets(
-            f"<s:sheetData>{row(cell(SAYING), cell(46083, 'n', 2))}</s:sheetData>",
+            f"<s:sheetData>{row(cell(SAYING), cell(46083, 'n', 2), rich)}</s:sheetData>",
             parts={"xl/styles.xml": b"<styleSheet><oops"},
         )
         found = read("xlsx", content)
-        assert found.text == f"{SAYING}\t46083"
+        assert found.text == f"{SAYING}\t46083\trich"
         assert found.counts == {"damaged styles, so that dates are numbers": 1}
 
     def test_formulas_without_a_value_are_counted(self) -> None:

@@ -106,7 +106,8 @@ class Package:
 
         A style that does not say so itself is as the one that it is based on.
         """
-        roots = (styles.iterfind("{*}style") for styles in self.styles)
+        word = [] if self.main.startswith(("xl/", "ppt/")) else self.styles
+        roots = (styles.iterfind("{*}style") for styles in word)
         styles = {attribute(one, "styleId"): one for one in chain.from_iterable(roots)}
         hidden = list[str | None]()
         based: defaultdict[str | None, list[str | None]] = defaultdict(list)
