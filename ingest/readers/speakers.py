@@ -31,8 +31,9 @@ _LABEL = re.compile(
 )
 # A line of a chat that Zoom saved; what is said follows, or is in the next lines after a tab.
 _CHAT = re.compile(
-    r"(?P<time>\d{1,2}:\d{2}:\d{2})[^\S\n]{1,8}From[^\S\n]{1,8}(?P<speaker>[^\n:\t]{1,60}?)"
-    r"(?:[^\S\n]{1,8}(?i:to)[^\S\n]{1,8}[^\n:\t]{1,60})?[^\S\n]{0,8}:(?=\s|$)[^\S\n]{0,8}"
+    r"^(?P<day>)(?P<half>)(?P<clock>\d{1,2}:\d{2}:\d{2})[^\S\n]{1,8}From[^\S\n]{1,8}(?P<speaker>[^\n:\t]{1,60}?)"
+    r"(?:[^\S\n]{1,8}(?i:to)[^\S\n]{1,8}[^\n:\t]{1,60})?[^\S\n]{0,8}:(?=\s|$)[^\S\n]{0,8}",
+    re.M,
 )
 # A message that WhatsApp exported, from a phone of either kind; its own messages have no name.
 _MESSAGE = re.compile(
@@ -110,48 +111,50 @@ def read_text(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
         yield decoded
         return
     text, encoding = decoded
-    segments, date = _messages(text, options, _MESSAGE)
-    segments = segments or _messages(text, options, _ABOVE)[0]
+    segments, date = _messages(text, options)
     dated = {DATE: date} if date else {}
     segments = segments or speaker_segments(text)
     yield Document(source, text, note(encoding) | dated, segments, source)
 
 
-def _messages(
-    text: str, options: ReadOptions, pattern: re.Pattern[str]
-) -> tuple[tuple[Segment, ...], str | None]:
+def _messages(text: str, options: ReadOptions) -> tuple[tuple[Segment, ...], str | None]:
     """What is said behind names and times, and the date of the first; none for other texts.
 
     If it is not clear what the times are, there are none.
     """
-    heads = list(pattern.finditer(text))
-    names = list(filter(None, map(_name, heads)))
-    if len(names) < max(_LEAST_TURNS, len(heads) / 2) or not is_blank(text[: heads[0].start()]):
+    for pattern in (_MESSAGE, _CHAT, _ABOVE):
+        heads = list(pattern.finditer(text))
+        names = list(filter(None, map(_name, heads)))
+        # Else they are words of minutes, or levels of a log.
+        different = len({*names})
+        least = {_MESSAGE: different + 1, _ABOVE: 2 * different}.get(pattern, 0)
+        are_names = len(names) >= max(_LEAST_TURNS, len(heads) / 2, least)
+        if are_names and not any(map(_LEVEL.fullmatch, names)):
+            break
+    else:
         return (), None
-    # Else they are words of minutes, or levels of a log.
-    least = 2 * len({*names}) if pattern is _ABOVE else len({*names}) + 1
-    if len(names) < least or any(map(_LEVEL.fullmatch, names)):
+    if not is_blank(text[: heads[0].start()]):
         return (), None
     formats = DateFormats(options.date_format)
     for day in dict.fromkeys(head["day"] for head in heads):
         formats.look({DATE: [day]}, 0)
-    turns = []
+    turns, starts = list[Turn](), list[int]()
     for head, end in zip(heads, [*(one.start() for one in heads[1:]), len(text)], strict=True):
         half = f"{head['half']}m" if head["half"] else ""
         when = f"{head['day']} {head['clock'].replace('.', ':')} {half}".strip()
         begun = None
         with suppress(InputError):
             begun = find_moment(when, DATE, formats.of(DATE))
-        name = _name(head) or None
-        said = text[head.end() : end].rstrip()
+        name, said = _name(head) or None, text[head.end() : end].lstrip()
+        starts.append(end - len(said))
+        said = said.rstrip()
         turns.append(Turn(said, name, begun and begun.seconds, None, begun and begun.date))
     if any(turn.start_time is None for turn in turns):
         turns = [turn._replace(start_time=None, date=None) for turn in turns]
     turns, date = from_beginning(turns)
-    placed = zip(turns, (head.end() for head in heads), strict=True)
     return tuple(
         Segment(start, start + len(turn.text), turn.speaker, turn.start_time)
-        for turn, start in placed
+        for turn, start in zip(turns, starts, strict=True)
         if turn.text
     ), date
 
@@ -161,24 +164,16 @@ def speaker_segments(text: str) -> tuple[Segment, ...]:
 
     At least four fifths of the lines need a name, and names come again; so a list of defined terms
     is not a conversation. Two lines are one if their names are roles, such as ``Customer`` and
-    ``Agent``. A line without a name continues the turn. A time before the name is kept. The lines
-    of a chat that Zoom saved are turns, too.
+    ``Agent``. A line without a name continues the turn. A time before the name is kept.
     """
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
     ends = [*(start - 1 for start in starts[1:]), len(text)]
     lines = [
         (start, end) for start, end in zip(starts, ends, strict=True) if text[start:end].strip()
     ]
-    chat = [_label(text[start:end], _CHAT) for start, end in lines]
-    labels = [_label(text[start:end]) for start, end in lines]
-    # Every line is a message of a chat, or goes on with one after a tab.
-    begun = zip(chat, lines, strict=True)
-    if any(chat) and all(label or text[start] == "\t" for label, (start, _) in begun):
-        labels = chat
-    else:
-        labels = _speakers(labels)
-        if sum(map(bool, labels)) < _LEAST_SHARE * len(labels):
-            return ()
+    labels = _speakers([_label(text[start:end]) for start, end in lines])
+    if sum(map(bool, labels)) < _LEAST_SHARE * len(labels):
+        return ()
     segments: list[Segment] = []
     silent = False
     for (start, end), found in zip(lines, labels, strict=True):
@@ -200,10 +195,10 @@ def speaker_named(text: str) -> str | None:
 
     It is empty if there is only the time of a message of nobody.
     """
-    found = _label(text, _CHAT) or _label(text)
+    found = _label(text)
     if found is not None and found.words == len(text):
         return found.speaker
-    head = _MESSAGE.match(f"{text} ") or _ABOVE.match(f"{text}\n")
+    head = _MESSAGE.match(f"{text} ") or _CHAT.match(f"{text} ") or _ABOVE.match(f"{text}\n")
     return _name(head) if head and head.end() >= len(text) else None
 
 
@@ -267,8 +262,8 @@ def _name(head: re.Match[str]) -> str:
     return (head["speaker"] or "").strip(_AROUND_NAMES)
 
 
-def _label(line: str, pattern: re.Pattern[str] = _LABEL) -> _Label | None:
-    found = pattern.match(line) if ":" in line else None
+def _label(line: str) -> _Label | None:
+    found = _LABEL.match(line) if ":" in line else None
     if found is None:
         return None
     time = clock_seconds(found["time"] or "")
