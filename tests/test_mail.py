@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import mailbox
 import re
+import struct
 from base64 import b64encode
 from collections.abc import Callable
 from email.message import Message
 from email.mime.multipart import MIMEMultipart
 from email.mime.nonmultipart import MIMENonMultipart
+from functools import partial
 from html import escape
 from itertools import count
 from pathlib import Path
@@ -322,6 +324,29 @@ def test_words_outside_of_the_parts_are_counted() -> None:
     assert "outside of all parts left out: 3" in "".join(
         one.reason for one in mail(usual) if isinstance(one, ReadNote)
     )
+
+
+def test_files_in_what_outlook_sends_as_winmail_dat_are_read() -> None:
+    def own(level: int, kind: int, data: bytes) -> bytes:
+        return struct.pack("<BII", level, kind, len(data)) + data + b"\0\0"
+
+    begin, name, data = (partial(own, 2, kind) for kind in (0x69002, 0x18010, 0x6800F))
+    files = [
+        begin(b"x"),
+        data(b"Cancel it."),
+        name(b"caf\xe9.txt\0"),
+        begin(b"x"),
+        name(b"a.ole\0"),
+    ]
+    wrapped = b"\x78\x9f\x3e\x22\1\0" + own(1, 0x2800C, b"Hi") + b"".join(files)
+    for whole in (wrapped, wrapped + data(b"cut")[:11], wrapped[:-3]):
+        part = f"Content-Transfer-Encoding: base64\n\n{b64encode(whole).decode()}"
+        outlook = f'Content-Type: application/ms-tnef; name="winmail.dat"\n{part}\n'
+        message, note, file = mail(parts("mixed", "\nHello\n", outlook))
+        assert texts([message, file]) == {"m": "Plan\nHello", "m/café.txt": "Cancel it."}
+        assert isinstance(note, ReadNote)
+        left_out = "texts in Outlook's own form left out", "attached objects left out"
+        assert note.counts == dict.fromkeys(left_out, 1)
 
 
 def test_many_attachments_of_one_name_are_told_apart() -> None:

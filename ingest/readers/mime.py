@@ -9,6 +9,7 @@ from __future__ import annotations
 import binascii
 import quopri
 import re
+import struct
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -71,6 +72,8 @@ _BASE64 = re.compile(rb"[A-Za-z0-9+/=]*")
 _ADDRESS = re.compile(r"<?https?://\S+|\[[a-z]+:[^\]\n]{1,200}\]", re.I)
 _TOKEN = re.compile(r"\w+")
 _LOCATION = "content-location"
+_TNEF, _TNEF_HEAD = b"\x78\x9f\x3e\x22", struct.Struct("<BII")
+_OF_FILE, _FILE_BEGINS, _FILE_NAME, _FILE_DATA = 2, 0x69002, 0x18010, 0x6800F
 _LEFT_OUT = "words of another version left out"
 _NOT_READ = "parts in HTML left out, which the extra documents reads"
 
@@ -283,11 +286,32 @@ class Tree:
         self._add(_name(part), content, "text" if is_calendar else None, is_text)
 
     def _add(self, name: str, content: bytes, form: str | None = None, text: bool = False) -> None:
-        self.attached.append(Attachment(name, content, form, text))
+        if not content.startswith(_TNEF):
+            self.attached.append(Attachment(name, content, form, text))
+            return
+        self._count("texts in Outlook's own form left out", 1)
+        for own, data in _in_tnef(content):
+            self.attached += [] if data is None else [Attachment(own or "attachment", data)]
+            self._count("attached objects left out", data is None)
 
     def _count(self, kind: str, times: int) -> None:
         if times:
             self.counts[kind] += times
+
+
+def _in_tnef(content: bytes) -> Iterator[tuple[str, bytes | None]]:
+    """The names and bytes of files in what Outlook sends as ``winmail.dat`` (MS-OXTNEF)."""
+    files: list[dict[int, bytes]] = []
+    at = 6
+    while len(content) >= at + _TNEF_HEAD.size:
+        level, kind, length = _TNEF_HEAD.unpack_from(content, at)
+        at += _TNEF_HEAD.size
+        if level == _OF_FILE and at + length <= len(content):
+            files += [{}] if kind == _FILE_BEGINS or not files else []
+            files[-1][kind] = content[at : at + length]
+        at += length + 2
+    for own in files:
+        yield decoded(own.get(_FILE_NAME, b"").rstrip(b"\0"), "cp1252"), own.get(_FILE_DATA)
 
 
 def _kind(part: Part) -> str:
