@@ -75,8 +75,8 @@ def assign(
     """The hits of topics among the hits of their phrases.
 
     Of overlapping hits of one topic the nearest counts, or the likeliest if the topic is cut by
-    probability, and nothing verifies. It must have what the topic needs, and its words must not be nearer to a
-    counter-phrase than to every phrase.
+    probability, and nothing verifies. It must have what the topic needs, and its words must not be
+    nearer to a counter-phrase than to every phrase.
 
     Args:
         hits: of every phrase, not verified yet, those of a passage one after the other.
