@@ -95,11 +95,7 @@ def test_a_long_text(encoder: SpanEncoder, text: str) -> None:
     check(encoder.align(text))
 
 
-@given(
-    st.integers(8, 600),
-    st.integers(1, 5_000),
-    st.data(),
-)
+@given(st.integers(8, 600), st.integers(1, 5_000), st.data())
 def test_windows(capacity: int, n_pieces: int, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, n_pieces))
     end = data.draw(st.integers(start, n_pieces))

@@ -125,9 +125,7 @@ def test_tables_and_reports_show_both(hits: Hits, tmp_path: Path) -> None:
 
 
 def test_a_terminal_colours_the_bands(
-    run: Run,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(VERIFIERS, "toy", f"{__name__}:Toy")
     for name in ("NO_COLOR", "TERM"):

@@ -16,14 +16,7 @@ pytest.importorskip("torch", reason="training needs the extra `train`")
 from recipes.verifier_parts.answers import answered
 from recipes.verifier_parts.clauses import Clause, Party, clause, party
 from recipes.verifier_parts.contrast_rows import KINDS, ContrastRow, read_rows, write_rows
-from recipes.verifier_parts.edits import (
-    ask,
-    change_number,
-    deny,
-    move_in_time,
-    oppose,
-    swap_roles,
-)
+from recipes.verifier_parts.edits import ask, change_number, deny, move_in_time, oppose, swap_roles
 from recipes.verifier_parts.frames import Statement, made_statements
 from recipes.verifier_parts.from_text import from_intents, with_edits
 from recipes.verifier_parts.inflection import gerund, participle, past, third

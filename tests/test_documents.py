@@ -60,15 +60,7 @@ def reason(found: Found) -> str:
 
 
 def need_libraries() -> None:
-    for library in (
-        "docx",
-        "pypdfium2",
-        "openpyxl",
-        "olefile",
-        "pyarrow",
-        "lxml",
-        "pptx",
-    ):
+    for library in ("docx", "pypdfium2", "openpyxl", "olefile", "pyarrow", "lxml", "pptx"):
         pytest.importorskip(library)
 
 
@@ -206,12 +198,7 @@ def test_a_process_with_a_thousand_open_files_reads_on() -> None:
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [
-        ("csv", b"text\n"),
-        ("json", b"[]"),
-        ("zip", zipped({})),
-        ("tar", tarred({})),
-    ],
+    [("csv", b"text\n"), ("json", b"[]"), ("zip", zipped({})), ("tar", tarred({}))],
 )
 def test_a_file_with_nothing_in_it_is_skipped(name: str, content: bytes) -> None:
     (skipped,) = read(name, content)

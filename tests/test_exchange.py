@@ -275,9 +275,7 @@ class TestImport:
 
     @pytest.mark.parametrize("count", [lambda _, offset: offset, utf16])
     def test_takes_the_answers_of_label_studio(
-        self,
-        run: Run,
-        count: Callable[[str, int], int],
+        self, run: Run, count: Callable[[str, int], int]
     ) -> None:
         """The hit of one call is removed, that of the other kept, and a span is added."""
         tasks = json.loads(mine(run, "hits.labelstudio.json").read_bytes())
@@ -307,10 +305,7 @@ class TestImport:
         done = run("mine", "--topics", "cancel.toml", "--store", "store")
         assert {
             line["doc_id"]: line["label"] for line in map(json.loads, done.out.splitlines())
-        } == {
-            "1": False,
-            "2": True,
-        }
+        } == {"1": False, "2": True}
 
     def test_takes_the_answers_of_prodigy(self, run: Run) -> None:
         lines = [

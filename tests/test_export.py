@@ -224,10 +224,7 @@ class TestTarget:
     def test_anything_else_is_never_replaced(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("mine")
         (tmp_path / "model.json").write_text("{}")
-        for out, reason in (
-            (tmp_path, "not empty"),
-            (tmp_path / "file", "is a file"),
-        ):
+        for out, reason in ((tmp_path, "not empty"), (tmp_path / "file", "is a file")):
             with pytest.raises(ModelError, match=reason):
                 export_model("model", out, force=True)
         assert (tmp_path / "file").read_text() == "mine"

@@ -270,10 +270,7 @@ def test_turns_or_sentences_around_hits(run: Run, store: str) -> None:
     Path("notes.jsonl").write_bytes(b"\n".join(map(orjson.dumps, lines)))
     mine = ("mine", *CANCEL, "--store", store)
     found = run(*mine, "-m", "1", "-B", "1", "-A", "2").rows()
-    assert [hit["passage"]["text"] for hit in found] == [
-        "\n".join(SAID[:4]),
-        NOTE.text,
-    ]
+    assert [hit["passage"]["text"] for hit in found] == ["\n".join(SAID[:4]), NOTE.text]
     for hit in found:
         text, passage = documents[hit["doc_id"]].text, hit["passage"]
         assert text[hit["start"] : hit["end"]] == hit["text"]
@@ -361,10 +358,7 @@ def test_the_exit_status_is_that_of_grep(run: Run, store: str) -> None:
     assert error.startswith("slice-os: a.jsonl:2: not valid JSON")
     assert run("scan", "a.jsonl", *CANCEL)[0] == 1
     Path("b.txt").write_text("Dogs bark.")
-    assert run("scan", "b.txt", *CANCEL, "-L", "--text")[:2] == (
-        1,
-        "lacks   0.000  b.txt\n",
-    )
+    assert run("scan", "b.txt", *CANCEL, "-L", "--text")[:2] == (1, "lacks   0.000  b.txt\n")
 
 
 @pytest.mark.parametrize(

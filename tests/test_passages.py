@@ -171,16 +171,8 @@ def test_a_passage_has_the_metadata_of_its_turns(encoder: SpanEncoder) -> None:
     cues = '"segments":[[0,0.0,1.5],[12,1.5,2.5]],"sentences":[0,11,12,23],"turns":[0,23]'
     turn = '"sentences":[0,11],"turns":[0,11]'
     assert [(p.start, p.end, p.metadata) for p in part.passages] == [
-        (
-            0,
-            23,
-            {"speaker": "Ann", "start_time": 0.0, "end_time": 2.5, LAYOUT: f"{{{cues}}}"},
-        ),
-        (
-            24,
-            35,
-            {"speaker": "Bob", "start_time": 2.5, "end_time": 4.0, LAYOUT: f"{{{turn}}}"},
-        ),
+        (0, 23, {"speaker": "Ann", "start_time": 0.0, "end_time": 2.5, LAYOUT: f"{{{cues}}}"}),
+        (24, 35, {"speaker": "Bob", "start_time": 2.5, "end_time": 4.0, LAYOUT: f"{{{turn}}}"}),
     ]
 
 

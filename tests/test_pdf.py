@@ -177,14 +177,8 @@ LABELS = said("Name:", 72, 700) + said("Why:", 72, 680) + said("I agree", 120, 6
         ),
         (field("Ch", "/Opt[(1)(2)]/V[(1)(2)]/Ff 2097152", 110, 677), "Name:\nWhy: 1\n2\nI agree"),
         (field("Ch", "/Opt[(1)]/V(Own)/Ff 393216", 110, 677), "Name:\nWhy: Own\nI agree"),
-        (
-            field("Btn", "/V/Yes/AS/Yes/AP<</N<</Yes 8 0 R>>>>", 0, 657),
-            "Name:\nWhy:\n☒ I agree",
-        ),
-        (
-            field("Btn", "/V/Off/AS/Off/AP<</N<</Yes 8 0 R>>>>", 0, 657),
-            "Name:\nWhy:\nI agree",
-        ),
+        (field("Btn", "/V/Yes/AS/Yes/AP<</N<</Yes 8 0 R>>>>", 0, 657), "Name:\nWhy:\n☒ I agree"),
+        (field("Btn", "/V/Off/AS/Off/AP<</N<</Yes 8 0 R>>>>", 0, 657), "Name:\nWhy:\nI agree"),
         (field("Tx", "/V(Ann)", 110, 697, "/F 2"), "Name:\nWhy:\nI agree"),
         (field("Tx", "/V(Ann)/Ff 8192", 110, 697), "Name:\nWhy:\nI agree"),
     ],
@@ -250,8 +244,7 @@ UPRIGHT, LEFT, DOWN, RIGHT = "1 0 0 1", "0 1 -1 0", "-1 0 0 -1", "0 -1 1 0"
 
 
 @pytest.mark.parametrize(
-    ("matrix", "turned"),
-    list(product([UPRIGHT, LEFT, DOWN, RIGHT], [0, 90, 180, 270])),
+    ("matrix", "turned"), list(product([UPRIGHT, LEFT, DOWN, RIGHT], [0, 90, 180, 270]))
 )
 def test_lines_that_run_in_any_direction_are_in_their_order(matrix: str, turned: int) -> None:
     shown = " T* ".join(f"({line}) Tj" for line in LINES)
@@ -368,11 +361,7 @@ UNREAD = "pages whose words cannot be read"
         (said(OTHER, 72, 700) + said(SHIFTED, 72, 650, "G"), OTHER, {UNREAD: 1}),
         (said("00010002000300040005", 72, 700, "G") + said("x", 9, 9), "x", {UNREAD: 1}),
         (said(OTHER, 72, 700), OTHER, {}),
-        (
-            said("0041006e006e", 72, 700, "G"),
-            "Ann",
-            {"pages whose words may be others": 1},
-        ),
+        (said("0041006e006e", 72, 700, "G"), "Ann", {"pages whose words may be others": 1}),
     ],
 )
 def test_characters_without_letters_are_told(
@@ -385,9 +374,7 @@ def test_characters_without_letters_are_told(
 
 
 @given(st.lists(st.tuples(st.integers(0, 400), st.integers(20, 700)), max_size=9))
-def test_every_value_is_read_once_and_parts_no_words(
-    places: list[tuple[int, int]],
-) -> None:
+def test_every_value_is_read_once_and_parts_no_words(places: list[tuple[int, int]]) -> None:
     label = "Whatever it takes"
     lines = "".join(said(label, 90, height) for height in range(30, 700, 90))
     fields = [field("Tx", f"/V(value{at})", *place) for at, place in enumerate(places)]

@@ -138,11 +138,7 @@ def test_what_a_counter_phrase_takes_is_not_found(encoder: SpanEncoder, tmp_path
             scored.sample(corpus, 3)
 
 
-def test_on_the_command_line(
-    corpus: Corpus,
-    tmp_path: Path,
-    command_line: Run,
-) -> None:
+def test_on_the_command_line(corpus: Corpus, tmp_path: Path, command_line: Run) -> None:
     path = tmp_path / "cancel.toml"
     path.write_text(topic_text(CANCEL))
     place = ["--store", str(corpus.store.folder), "--work", str(tmp_path)]

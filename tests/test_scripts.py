@@ -37,10 +37,7 @@ LINES = {
 }
 CONTRACTS = 2
 # Of the demo's dialogues, so that every domain has some; of labels, those of the first phrases.
-KEPT = {
-    "demo/dialogues.jsonl": (0, None, 40),
-    "benchmarks/natural/reviews.jsonl": (10, 70),
-}
+KEPT = {"demo/dialogues.jsonl": (0, None, 40), "benchmarks/natural/reviews.jsonl": (10, 70)}
 # Of the sets of intents, topics in order.
 TOPICS = 3
 # What else a script needs to be installed.
@@ -64,10 +61,7 @@ SCRIPTS = [
     ("benchmarks/reader_agreement.py",),
     ("benchmarks/reading_order.py --data {data} --kind reviews",),
     ("benchmarks/remembered.py --phrases 9",),
-    (
-        "benchmarks/service_load.py --store {store} --clients 2 --requests 1 --seconds 1",
-        "fastapi",
-    ),
+    ("benchmarks/service_load.py --store {store} --clients 2 --requests 1 --seconds 1", "fastapi"),
     ("benchmarks/span_policies.py --store {store} --corpus contracts --data {data} --passages 20",),
     ("benchmarks/topic_labels.py --data {data} --every 70",),
     ("benchmarks/topics_pass.py --store {store} --data {data} --topics 1 --phrases 3",),

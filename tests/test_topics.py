@@ -310,11 +310,7 @@ class TestMining:
 
     @pytest.mark.parametrize(
         ("last", "told"),
-        [
-            (2, []),
-            (3, []),
-            (12, ["go: 12.0 of 100 documents in 2026-01-06, usually 0.0 to 6.4"]),
-        ],
+        [(2, []), (3, []), (12, ["go: 12.0 of 100 documents in 2026-01-06, usually 0.0 to 6.4"])],
     )
     def test_a_rate_that_is_not_usual_is_an_alert(self, last: int, told: list[str]) -> None:
         days = [f"2026-01-0{number}" for number in range(1, 7)]

@@ -71,10 +71,7 @@ def test_installed_packages_bring_verifiers(encoder: SpanEncoder) -> None:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        (
-            "none",
-            r"there are slice-verify, similarity, cross-encoder, gone, plain, toy",
-        ),
+        ("none", r"there are slice-verify, similarity, cross-encoder, gone, plain, toy"),
         ("plain:loud", r"verifier 'plain' takes no setting 'loud'"),
         ("similarity:half", r"verifier 'similarity' takes no setting 'half'"),
         ("cross-encoder", r"needs a folder; write cross-encoder:FOLDER"),

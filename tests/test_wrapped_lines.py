@@ -48,10 +48,7 @@ def test_wrapped_prose_is_one_line(width: int, prefix: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "This agreement belongs to the\nBuyer of the goods.",
-        "I want to\ncancel my subscription",
-    ],
+    ["This agreement belongs to the\nBuyer of the goods.", "I want to\ncancel my subscription"],
 )
 def test_a_line_that_ends_with_the_goes_on(text: str) -> None:
     assert reading(text) == text.replace("\n", " ")

@@ -16,11 +16,7 @@ from tests.opensearch.test_async import (
     test_same_results_at_the_same_time,
 )
 
-__all__ = [
-    "location",
-    "test_beyond_the_nearest",
-    "test_same_results_at_the_same_time",
-]
+__all__ = ["location", "test_beyond_the_nearest", "test_same_results_at_the_same_time"]
 
 pytestmark = pytest.mark.release
 

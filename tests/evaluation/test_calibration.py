@@ -64,9 +64,7 @@ def model_beside(encoder: SpanEncoder, folder: Path, calibration: Calibration) -
 
 class TestMap:
     @given(
-        st.lists(st.floats(-1, 1), min_size=2, max_size=20),
-        st.integers(1, 40),
-        st.integers(1, 20),
+        st.lists(st.floats(-1, 1), min_size=2, max_size=20), st.integers(1, 40), st.integers(1, 20)
     )
     def test_rises_with_the_cosine(
         self, cosines: list[float], phrase_words: int, span_words: int

@@ -178,10 +178,7 @@ def test_the_published_encoding_and_quoting_are_read(tmp_path: Path) -> None:
     ("content", "reason"),
     [
         ("line\tpassage\n", "no column 'paraphrase', 'goldsim'"),
-        (
-            "line\tparaphrase\tpassage\tgoldsim\na\tb\tc\tmuch\n",
-            "line 2: 'goldsim' is 'much'",
-        ),
+        ("line\tparaphrase\tpassage\tgoldsim\na\tb\tc\tmuch\n", "line 2: 'goldsim' is 'much'"),
         ("line\tparaphrase\tpassage\tgoldsim\na\tb\n", "line 2: 2 columns of 4"),
         (
             "line\tparaphrase\tpassage\tgoldsim\na\tb\t" + "c" * 200_000 + "\t1\n",

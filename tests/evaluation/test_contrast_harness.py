@@ -74,13 +74,7 @@ def test_ties_count_half() -> None:
 
 def test_every_scorer_has_a_row_for_each_kind(pairs: Path) -> None:
     rows = run_harness(
-        "contrasts",
-        "--data",
-        str(pairs),
-        "--verifier",
-        "similarity",
-        "--verifier",
-        "slice-verify",
+        "contrasts", "--data", str(pairs), "--verifier", "similarity", "--verifier", "slice-verify"
     )["rows"]
     assert [(row["score"], row["kind"], row["pairs"]) for row in rows] == [
         (score, kind, number)

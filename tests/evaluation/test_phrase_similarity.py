@@ -119,12 +119,7 @@ def test_a_missing_set_says_where_it_can_be_had(tmp_path: Path, folder: Path) ->
     [
         ("bird", "bird.txt", "a\tb\n", "no column 'term1'"),
         ("bird", "bird.txt", BIRD + "x\ty\n", "line 6: 2 columns of 5"),
-        (
-            "patent",
-            "train.csv",
-            PATENT.replace("0.5", "half"),
-            "line 2: 'score' is 'half'",
-        ),
+        ("patent", "train.csv", PATENT.replace("0.5", "half"), "line 2: 'score' is 'half'"),
         ("sts-b", "stsb.csv", "one,two\n", "line 1: 2 columns of 3"),
         ("turney", "turney.txt", "a | b\n", "line 1: 2 fields"),
         ("bird", "bird.txt", BIRD.partition("\n")[0] + "\n", "has no rows"),

@@ -74,10 +74,7 @@ def test_the_split_asked_for_is_reported_and_test_brings_the_papers_figures(fold
     quoted = {row["encoder"]: row for row in by_default["rows"][1:]}
     assert quoted["BERT"]["accuracy"] == 0.5105
     assert "quoted" in quoted["BERT"]["source"]
-    for named in (
-        ["--data", folder, "--split", "dev"],
-        ["--data", folder / "ps_dev.json"],
-    ):
+    for named in (["--data", folder, "--split", "dev"], ["--data", folder / "ps_dev.json"]):
         assert run_harness("pic-ps", *named, "--setting", "phrase")["rows"][0]["pairs"] == 8
 
 

@@ -14,14 +14,7 @@ import pytest
 from slice_os.datasets.files import DataFile
 from slice_os.errors import InputError
 from slice_os.evaluation.report.page import render_report
-from slice_os.evaluation.results import (
-    Evaluation,
-    Example,
-    Figure,
-    Series,
-    Table,
-    compare,
-)
+from slice_os.evaluation.results import Evaluation, Example, Figure, Series, Table, compare
 
 ROWS = (
     {"encoder": "a", "size": 5, "pearson": 0.51234567, "pearson_low": 0.4, "pearson_high": 0.6},
@@ -119,8 +112,7 @@ def test_the_error_names_a_file_that_is_not_a_result(tmp_path: Path, content: st
 
 def test_comparisons_match_rows_by_names_and_keys() -> None:
     other = evaluation(
-        rows=({**ROWS[1], "pearson": 0.5}, {"encoder": "c", "size": 5, "pearson": 0.1}),
-        data=(),
+        rows=({**ROWS[1], "pearson": 0.5}, {"encoder": "c", "size": 5, "pearson": 0.1}), data=()
     )
     comparison = compare(evaluation(), other)
     (row,) = [row for row in comparison.rows if row["figure"] == "pearson"]

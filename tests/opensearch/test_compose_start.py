@@ -52,11 +52,7 @@ def test_it_loads_the_demo_is_ready_and_answers(
     # Compose replaces the variable; the container has an address of its own.
     command = command.replace("${SLICE_OS_PORT:-8000}", str(port)).replace("0.0.0.0", "127.0.0.1")
     binaries = [str(Path(sys.executable).parent), os.environ["PATH"]]
-    environment = {
-        **os.environ,
-        "PATH": os.pathsep.join(binaries),
-        "PYTHONPATH": str(REPOSITORY),
-    }
+    environment = {**os.environ, "PATH": os.pathsep.join(binaries), "PYTHONPATH": str(REPOSITORY)}
     log = tmp_path / "log"
     with log.open("wb") as file:
         process = subprocess.Popen(

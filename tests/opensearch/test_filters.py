@@ -110,8 +110,7 @@ conditions = st.one_of(
     st.tuples(st.sampled_from(list(FIELDS)), st.fixed_dictionaries({"eq": values})),
     st.tuples(st.sampled_from(list(FIELDS)), st.fixed_dictionaries({"ne": values})),
     st.tuples(
-        st.sampled_from(list(FIELDS)),
-        st.fixed_dictionaries({"in": st.lists(values, max_size=4)}),
+        st.sampled_from(list(FIELDS)), st.fixed_dictionaries({"in": st.lists(values, max_size=4)})
     ),
     *(
         st.tuples(

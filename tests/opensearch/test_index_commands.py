@@ -199,11 +199,7 @@ def test_reindex_and_swap(run: Run, calls: Corpus, store: str, encoder: SpanEnco
 
 
 def test_an_open_corpus_notices_a_swap(
-    run: Run,
-    calls: Corpus,
-    store: str,
-    encoder: SpanEncoder,
-    monkeypatch: pytest.MonkeyPatch,
+    run: Run, calls: Corpus, store: str, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(current, "SECONDS", 0.0)
 

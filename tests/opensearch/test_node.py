@@ -18,11 +18,7 @@ INDEX: dict[str, Any] = {
                     "vec": {
                         "type": "knn_vector",
                         "dimension": DIMENSION,
-                        "method": {
-                            "name": "hnsw",
-                            "engine": "lucene",
-                            "space_type": "cosinesimil",
-                        },
+                        "method": {"name": "hnsw", "engine": "lucene", "space_type": "cosinesimil"},
                     }
                 },
             }

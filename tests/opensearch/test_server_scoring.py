@@ -16,11 +16,7 @@ from slice_os.query.query import Phrases, Query
 from slice_os.spans.choice import PassageScorer
 from slice_os.spans.passages import DocumentPart, EncodedPassage, stored_form
 from slice_os.stores.cluster.schema.records import passage_key
-from slice_os.stores.cluster.search import (
-    scripted,
-    searches,
-    server_flows,
-)
+from slice_os.stores.cluster.search import scripted, searches, server_flows
 from slice_os.stores.cluster.search.scripted import ScriptEngine
 from slice_os.text.documents import Extent, Segment
 
@@ -304,10 +300,7 @@ def test_many_phrases_are_one_pass_here(
 @pytest.mark.slow
 @pytest.mark.release
 def test_a_server_that_may_not_run_scripts(
-    scriptless_node: Node,
-    encoder: SpanEncoder,
-    calls: Corpus,
-    caplog: pytest.LogCaptureFixture,
+    scriptless_node: Node, encoder: SpanEncoder, calls: Corpus, caplog: pytest.LogCaptureFixture
 ) -> None:
     """One line says once what is slower, and how to allow it; results are the same."""
     location = f"{scriptless_node.url}/scoring"

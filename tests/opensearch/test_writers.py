@@ -29,12 +29,7 @@ from slice_os.stores.cluster.store import OpenSearchStore
 from slice_os.stores.protocol import WHOLE
 
 from .node import Cluster
-from .support import (
-    concrete,
-    documents,
-    live_settings,
-    meta,
-)
+from .support import concrete, documents, live_settings, meta
 
 
 @pytest.mark.usefixtures("quick_lease")

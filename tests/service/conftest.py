@@ -52,11 +52,7 @@ DOCUMENTS = [
         "chat-1",
         "My card was stolen.\nI am sorry to hear that.\nPlease block it at once.",
         {"domain": "finance", "csat": 3, "day": "2026-06-02"},
-        (
-            Segment(0, 19, "customer"),
-            Segment(20, 44, "agent"),
-            Segment(45, 69, "customer"),
-        ),
+        (Segment(0, 19, "customer"), Segment(20, 44, "agent"), Segment(45, 69, "customer")),
     ),
 ]
 
@@ -155,8 +151,5 @@ def in_thread(app: FastAPI) -> Iterator[str]:
 @pytest.fixture
 def server(store_folder: Path, tmp_path: Path) -> Iterator[Server]:
     """A service over the small store, with topics and labels of its own."""
-    with served(
-        str(store_folder),
-        *("--work", str(tmp_path)),
-    ) as server:
+    with served(str(store_folder), *("--work", str(tmp_path))) as server:
         yield server

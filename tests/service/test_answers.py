@@ -208,11 +208,7 @@ def test_a_fault_is_that_of_the_form_it_is_nearest_to(client: TestClient) -> Non
     [
         ("search", {"phrases": 3}, "phrases: give a text, or give a list"),
         ("search", {"phrases": [1]}, "phrases.0: give a text"),
-        (
-            "search",
-            {"phrases": []},
-            "phrases: give a text, or give a list of 1 or more",
-        ),
+        ("search", {"phrases": []}, "phrases: give a text, or give a list of 1 or more"),
         (
             "search",
             {"phrases": "a", "unit": "word"},

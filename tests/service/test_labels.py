@@ -137,10 +137,7 @@ def test_many_curators_lose_nothing(server: Server, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.release
 def test_killing_the_service_loses_no_answered_label(store_folder: Path, tmp_path: Path) -> None:
-    arguments = [
-        str(store_folder),
-        *("--work", str(tmp_path)),
-    ]
+    arguments = [str(store_folder), *("--work", str(tmp_path))]
     answered: list[str] = []
 
     def curate(address: str, curator: int) -> None:

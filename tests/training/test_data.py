@@ -15,11 +15,7 @@ from hypothesis import strategies as st
 pytest.importorskip("torch", reason="training needs the extra `train`")
 
 from recipes.hard_negatives import mine_negatives
-from slice_os.datasets.decontamination import (
-    Decontamination,
-    read_hashes,
-    sentence_hash,
-)
+from slice_os.datasets.decontamination import Decontamination, read_hashes, sentence_hash
 from slice_os.errors import InputError
 from slice_os.training.config import DataConfig, TrainingConfig, read_config
 from slice_os.training.examples.formats import FORMATS, read_files

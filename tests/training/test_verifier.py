@@ -12,12 +12,7 @@ from hypothesis import strategies as st
 
 from recipes.verifier_parts.claim_batches import ClaimBatches
 from recipes.verifier_parts.contrast_rows import ContrastRow
-from recipes.verifier_parts.training import (
-    CHECKPOINT,
-    VerifierRecipe,
-    read_recipe,
-    train_verifier,
-)
+from recipes.verifier_parts.training import CHECKPOINT, VerifierRecipe, read_recipe, train_verifier
 from slice_os import Claim, CrossEncoderVerifier, InputError, ModelError
 from slice_os.encoder.alignment import Aligner
 from slice_os.training.progress import Tick
@@ -237,11 +232,7 @@ class TestVerifier:
     @given(claims=st.lists(st.sampled_from(LENGTHS), max_size=24), threads=st.integers(1, 3))
     @pytest.mark.parametrize("precision", ["exported", "quantised"])
     def test_judges_each_claim_by_itself(
-        self,
-        request: pytest.FixtureRequest,
-        precision: str,
-        claims: list[Claim],
-        threads: int,
+        self, request: pytest.FixtureRequest, precision: str, claims: list[Claim], threads: int
     ) -> None:
         folder = request.getfixturevalue(precision)
         together = CrossEncoderVerifier(folder, threads=threads).check(claims)

@@ -100,10 +100,7 @@ def page_server(page_store: Path, tmp_path_factory: pytest.TempPathFactory) -> I
     """Serves that store, with topics and labels of this file's tests."""
     folder = tmp_path_factory.mktemp("service")
     (folder / "topics").mkdir()
-    with served(
-        str(page_store),
-        *("--work", str(folder)),
-    ) as server:
+    with served(str(page_store), *("--work", str(folder))) as server:
         yield server
 
 

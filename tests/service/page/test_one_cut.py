@@ -122,11 +122,7 @@ def asked_lines(server: Server, path: str, body: object) -> list[bytes]:
 
 
 def test_what_nobody_says_is_said_at_every_door(
-    open_page: OpenPage,
-    page_server: Server,
-    page_store: Path,
-    encoder: SpanEncoder,
-    run: Run,
+    open_page: OpenPage, page_server: Server, page_store: Path, encoder: SpanEncoder, run: Run
 ) -> None:
     phrase = "the volcano erupted at night"
     with Corpus(page_store, encoder) as corpus:
