@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from slice_os import Document, Hit
 from slice_os.ingest.readers import BadRecord, ReadOptions
@@ -12,6 +12,8 @@ from slice_os.ingest.reading import read
 from slice_os.ingest.sources import Source
 
 Read = Callable[..., tuple[list[Document], list[BadRecord]]]
+One = TypeVar("One")
+Other = TypeVar("Other")
 
 
 def write(path: str, content: str | bytes) -> None:
@@ -27,6 +29,19 @@ def read_all(source: Source, **options: Any) -> tuple[list[Document], list[BadRe
         [item for item in found if isinstance(item, Document)],
         [item for item in found if isinstance(item, BadRecord)],
     )
+
+
+def only(kind: type[One], found: Iterable[object]) -> One:
+    """The one record of a file, which is of that kind."""
+    (one,) = found
+    assert isinstance(one, kind), one
+    return one
+
+
+def pair(kind: type[One], other: type[Other], found: Iterable[object]) -> tuple[One, Other]:
+    """The two records of a file, which are of these kinds."""
+    first, second = found
+    return only(kind, [first]), only(other, [second])
 
 
 def places(hits: Iterable[Hit]) -> list[tuple[str, str, int, int]]:

@@ -25,6 +25,7 @@ from slice_os.ingest.readers.reader import NO_MEMORY
 from slice_os.ingest.reading import read_stream
 from slice_os.text.documents import Document
 
+from .builders import only, pair
 from .command_line import Run
 from .many_formats import (
     OTHER,
@@ -53,8 +54,7 @@ def read(name: str, content: bytes, *, seekable: bool = True, **options: Any) ->
 
 
 def reason(found: Found) -> str:
-    (bad,) = found
-    assert isinstance(bad, BadRecord)
+    bad = only(BadRecord, found)
     assert "\n" not in bad.reason
     return bad.reason
 
@@ -173,8 +173,7 @@ def test_a_file_has_a_budget(monkeypatch: pytest.MonkeyPatch, limit: str, told: 
     page = b"<p>I want to end it." * 400_000
     assert told in reason(read("html", page))
     monkeypatch.undo()
-    (document,) = read("html", page[:20])
-    assert isinstance(document, Document)
+    assert only(Document, read("html", page[:20]))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs limits")
@@ -188,12 +187,11 @@ def test_a_process_with_a_thousand_open_files_reads_on() -> None:
     try:
         apart._idle.clear()  # its pipes have low numbers
         opened += (os.open(os.devnull, os.O_RDONLY) for _ in range(1_024))
-        (document,) = read("html", b"<p>I want to end it.")
+        assert only(Document, read("html", b"<p>I want to end it."))
     finally:
         for one in opened:
             os.close(one)
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-    assert isinstance(document, Document)
 
 
 @pytest.mark.parametrize(
@@ -201,8 +199,7 @@ def test_a_process_with_a_thousand_open_files_reads_on() -> None:
     [("csv", b"text\n"), ("json", b"[]"), ("zip", zipped({})), ("tar", tarred({}))],
 )
 def test_a_file_with_nothing_in_it_is_skipped(name: str, content: bytes) -> None:
-    (skipped,) = read(name, content)
-    assert isinstance(skipped, SkippedFile)
+    skipped = only(SkippedFile, read(name, content))
     assert skipped.reason == "nothing in it"
 
 
@@ -216,8 +213,7 @@ def test_every_damaged_file_ends_as_documents_as_bad_records_or_as_skipped() -> 
 
 def test_a_word_file_is_read_as_its_last_author_sees_it() -> None:
     content = reviewed_docx()
-    document, note = read("docx", content)
-    assert isinstance(document, Document)
+    document, note = pair(Document, ReadNote, read("docx", content))
     lines = {
         document.text[one.start : one.end]: one.fields.get("part") for one in document.segments
     }
@@ -229,7 +225,6 @@ def test_a_word_file_is_read_as_its_last_author_sees_it() -> None:
         ("In a control", None),
         ("Fee\t42", None),
     ]
-    assert isinstance(note, ReadNote)
     assert note.counts == {
         "comments left out": 1,
         "headers left out": 1,
@@ -282,8 +277,7 @@ class TestArchives:
         found = read("zip", packed.replace(b"Mxxrz", "März".encode()))
         names = [one.id.partition("/")[2] for one in found if isinstance(one, Document)]
         assert names == ["März.txt", "Über.txt"]
-        (document,) = read("tar", tarred({"M\udce4rz.txt": b"text"}))
-        assert isinstance(document, Document)
+        document = only(Document, read("tar", tarred({"M\udce4rz.txt": b"text"})))
         assert document.id.endswith("/M\\udce4rz.txt")
 
     def test_links_are_counted(self) -> None:
@@ -298,8 +292,7 @@ class TestArchives:
         with zipfile.ZipFile(packed, "w") as archive_of_files:
             archive_of_files.writestr(entry, "/etc/hosts")
         for name, content in (("tar", out), ("zip", packed)):
-            (skipped,) = read(name, content.getvalue())
-            assert isinstance(skipped, SkippedFile)
+            skipped = only(SkippedFile, read(name, content.getvalue()))
             assert skipped.kind == "link in s"
 
     def test_a_size_beyond_all_bounds_ends_an_archive(self) -> None:
@@ -317,10 +310,8 @@ class TestArchives:
             archive.writestr("b.txt", SAYING)
         content = bytearray(packed.getvalue())
         content[content.index(b"a.txt") + 9] ^= 0xFF  # its properties
-        bad, whole = read("zip", bytes(content))
-        assert isinstance(bad, BadRecord)
+        bad, whole = pair(BadRecord, Document, read("zip", bytes(content)))
         assert "a damaged archive: " in bad.reason
-        assert isinstance(whole, Document)
         assert whole.text == SAYING
 
     def test_a_packed_file_that_needs_much_memory_says_so(
@@ -412,8 +403,7 @@ class TestArchives:
             ("text", gzip.compress(SAYING.encode())),
             ("text", SAYING.encode()),
         ):
-            (document,) = read(name, content, seekable=seekable)
-            assert isinstance(document, Document)
+            document = only(Document, read(name, content, seekable=seekable))
             assert document.text == SAYING
 
 
@@ -426,15 +416,13 @@ def test_a_name_does_not_hide_what_a_file_is(tmp_path: Path) -> None:
     ):
         (tmp_path / name).write_bytes(content)
         assert format_of(tmp_path / name) == kind
-    (document,) = read("text", docx())
-    assert isinstance(document, Document)
+    document = only(Document, read("text", docx()))
     assert document.text == f"Intro\n{OTHER}\nEnding\n{SAYING}\n42"
 
 
 def test_sheets_are_tables_with_turns_too() -> None:
     rows = [("call", "who", "text"), (7, "A", "Hi"), (7, "B", "Yes")]
-    (document,) = read("xlsx", xlsx(*rows), group_by="call", speaker_field="who")
-    assert isinstance(document, Document)
+    document = only(Document, read("xlsx", xlsx(*rows), group_by="call", speaker_field="who"))
     assert (document.id, [one.speaker for one in document.segments]) == ("7", ["A", "B"])
 
 
@@ -478,17 +466,16 @@ def test_a_number_that_is_missing_in_a_row_is_left_out(name: str, kind: str) -> 
 )
 def test_a_page_has_the_encoding_that_browsers_read(head: str, encoding: str) -> None:
     pytest.importorskip("lxml")
-    (document,) = read("html", f"{head}<p>Café, 5 €</p>".encode(encoding))
-    assert isinstance(document, Document)
+    document = only(Document, read("html", f"{head}<p>Café, 5 €</p>".encode(encoding)))
     assert document.text == "Café, 5 €"
 
 
 def test_bad_bytes_of_a_page_spoil_no_others() -> None:
     pytest.importorskip("lxml")
-    document, note = read("html", b'<meta charset="euc-jp"><p>a\xff\xffb</p><p>c</p>')
-    assert isinstance(document, Document)
+    document, note = pair(
+        Document, ReadNote, read("html", b'<meta charset="euc-jp"><p>a\xff\xffb</p><p>c</p>')
+    )
     assert document.text == "a\ufffd\ufffdb\nc"
-    assert isinstance(note, ReadNote)
     assert note.counts == {"characters that could not be read": 2}
 
 
@@ -506,15 +493,13 @@ def test_bad_bytes_of_a_page_spoil_no_others() -> None:
     ],
 )
 def test_a_letter_is_read_however_it_is_written(letter: bytes, text: str) -> None:
-    (document,) = read("eml", letter)
-    assert isinstance(document, Document)
+    document = only(Document, read("eml", letter))
     assert document.text == text
     assert document.metadata["subject"] == text.partition("\n")[0]
 
 
 def test_a_sender_may_have_an_unknown_encoding() -> None:
-    (document,) = read("eml", b"From: =?x-unknown?Q?Ann?= <ann@example.org>\n\nHi")
-    assert isinstance(document, Document)
+    document = only(Document, read("eml", b"From: =?x-unknown?Q?Ann?= <ann@example.org>\n\nHi"))
     assert document.metadata["from"] == "Ann <ann@example.org>"
 
 
@@ -524,17 +509,14 @@ def test_a_letter_whose_plain_text_is_blank_has_that_of_its_page() -> None:
     mail["Subject"] = "Hi"
     mail.set_content(" \n")
     mail.add_alternative(f"<p>{SAYING}</p>", subtype="html")
-    (document,) = read("eml", mail.as_bytes())
-    assert isinstance(document, Document)
+    document = only(Document, read("eml", mail.as_bytes()))
     assert document.text == f"Hi\n{SAYING}"
 
 
 def test_mail_names_its_attachments() -> None:
-    document, skipped = read("eml", eml())
-    assert isinstance(document, Document)
+    document, skipped = pair(Document, SkippedFile, read("eml", eml()))
     assert document.text == f"My plan\n{SAYING}"
     assert document.metadata["attachments"] == "a.png"
-    assert isinstance(skipped, SkippedFile)
     assert skipped.kind == ".png in s"
 
 
@@ -560,6 +542,13 @@ def test_what_is_attached_to_a_mail_is_read() -> None:
     assert found[0].metadata["attachments"] == "attachment.eml, a b.txt, a b-2.txt"
 
 
+def in_word(paragraphs: list[str]) -> Document:
+    book = pytest.importorskip("docx").Document()
+    for paragraph in paragraphs:
+        book.add_paragraph(paragraph)
+    return only(Document, read("docx", saved(book.save)))
+
+
 @pytest.mark.parametrize(
     "paragraphs",
     [
@@ -573,11 +562,7 @@ def test_what_is_attached_to_a_mail_is_read() -> None:
     ],
 )
 def test_a_meeting_that_teams_saved_has_speakers_and_times(paragraphs: list[str]) -> None:
-    book = pytest.importorskip("docx").Document()
-    for paragraph in paragraphs:
-        book.add_paragraph(paragraph)
-    (document,) = read("docx", saved(book.save))
-    assert isinstance(document, Document)
+    document = in_word(paragraphs)
     title, *turns = document.segments
     assert title.speaker is None
     assert [(one.speaker, one.start_time, document.text[one.start : one.end]) for one in turns] == [
@@ -606,10 +591,6 @@ def test_names_before_the_paragraphs_of_an_interview_are_speakers() -> None:
     ],
 )
 def test_a_document_with_times_in_it_is_no_meeting(paragraphs: list[str]) -> None:
-    book = pytest.importorskip("docx").Document()
-    for paragraph in paragraphs:
-        book.add_paragraph(paragraph)
-    (document,) = read("docx", saved(book.save))
-    assert isinstance(document, Document)
+    document = in_word(paragraphs)
     assert document.text == "\n".join(paragraphs)
     assert all(one.speaker is None for one in document.segments)

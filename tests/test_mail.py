@@ -34,15 +34,17 @@ from slice_os.ingest.readers.letters import read_eml
 from slice_os.ingest.reading import read_stream
 from slice_os.text.documents import Document
 
+from .builders import only, pair
+
 pytest.importorskip("lxml")
 
 HEAD = b"From: Ann <ann@example.org>\nSubject: Plan\n"
 QUOTED = {"part": "quoted", "from": "(quoted)"}
 
 
-def read(raw: bytes | str, **options: str) -> list[Document | BadRecord]:
+def read(raw: bytes | str, kind: str = "eml", **options: str) -> list[Document | BadRecord]:
     content = raw.encode() if isinstance(raw, str) else raw
-    return list(read_stream("m", "eml", io.BytesIO(content), ReadOptions(**options)))
+    return list(read_stream("m", kind, io.BytesIO(content), ReadOptions(**options)))
 
 
 def mail(rest: bytes | str, **options: str) -> list[Document | BadRecord]:
@@ -142,8 +144,7 @@ def test_a_boundary_may_be_odd(boundary: str, delimiter: str) -> None:
 def test_parts_within_parts_may_have_the_same_boundary(line_end: str, times: int) -> None:
     inside = parts("alternative", f"{PLAIN}one two", f"{HTML}<p>one two</p>")
     rest = parts("mixed", *([inside] * times), f"{PLAIN}three") + "behind\n"
-    (document,) = read((HEAD.decode() + rest).replace("\n", line_end))
-    assert isinstance(document, Document)
+    document = only(Document, read((HEAD.decode() + rest).replace("\n", line_end)))
     assert document.text.split() == ["Plan", *(["one", "two"] * times), "three", "behind"]
 
 
@@ -167,19 +168,16 @@ def test_parts_behind_an_end_behind_an_end_are_counted_in_the_end() -> None:
 def test_fields_of_the_header_may_come_again() -> None:
     head = "Subject: One\nTo: a@b.c\nSubject:\nSubject: Two\nSubject: One\nTo: d@e.f\n"
     dates = "Date: Sun, 01 Mar 2026\nDate: Mon, 02 Mar 2026 09:14:05 +0000\nDate: no\nDate:\n"
-    (document,) = read(f"{head}{dates}\nwords")
-    assert isinstance(document, Document)
+    document = only(Document, read(f"{head}{dates}\nwords"))
     assert document.text == "One\nTwo\nwords"
     assert document.metadata == {
         "subject": "One Two",
         "to": "a@b.c, d@e.f",
         "date": "2026-03-02T09:14:05+00:00",
     }
-    (document,) = read("Subject: of several\x0bwords\n on two lines\n\nwords")
-    assert isinstance(document, Document)
+    document = only(Document, read("Subject: of several\x0bwords\n on two lines\n\nwords"))
     assert document.metadata["subject"] == "of several words on two lines"
-    (document,) = read("Date: no\nDate: never\n\nwords")
-    assert isinstance(document, Document)
+    document = only(Document, read("Date: no\nDate: never\n\nwords"))
     assert document.metadata == {"date": "never"}
 
 
@@ -364,8 +362,7 @@ def test_parts_that_are_too_deep_are_told() -> None:
     deep = "Subject: a\nContent-Type: message/rfc822\n\n" * 200
     behind = parts("mixed", f"{PLAIN}one") + f"--B\n{deep}"
     for rest in (deep, behind, parts("mixed", deep, boundary="C")):
-        (bad,) = mail(rest)
-        assert isinstance(bad, BadRecord)
+        bad = only(BadRecord, mail(rest))
         assert bad.reason == "parts within parts, more than 100 deep"
 
 
@@ -393,7 +390,7 @@ def test_a_mailbox_is_its_messages(tmp_path: Path, line_end: str) -> None:
         box.add(message)
     box.close()
     content = (tmp_path / "box").read_bytes().replace(b"\n", line_end.encode())
-    found = list(read_stream("m", "mbox", io.BytesIO(content), ReadOptions()))
+    found = read(content, "mbox")
     assert texts(found) == {
         f"m/{number}.eml": f"Plan {number - 1}\n{text.rstrip()}"
         for number, text in enumerate(bodies, 1)
@@ -420,14 +417,13 @@ DATED = "From a@b Mon Mar  2 09:14:05 2026\n"
     ],
 )
 def test_messages_of_a_mailbox_begin_as_programs_write_them(content: str, subjects: str) -> None:
-    found = read_stream("m", "mbox", io.BytesIO(content.encode()), ReadOptions())
+    found = read(content, "mbox")
     assert [one.metadata["subject"] for one in found if isinstance(one, Document)] == [*subjects]
 
 
 @pytest.mark.parametrize("content", ["", "From London with love, 2026\n", "Subject: a\n\nb"])
 def test_a_mailbox_without_messages_says_so(content: str) -> None:
-    (bad,) = read_stream("m", "mbox", io.BytesIO(content.encode()), ReadOptions())
-    assert isinstance(bad, BadRecord)
+    bad = only(BadRecord, read(content, "mbox"))
     assert bad.reason.startswith("not a mailbox")
 
 
@@ -439,15 +435,12 @@ FRAME = "Content-Type: text/html\nContent-Location: cid:frame\n\n<p>In a frame"
 def test_a_saved_page_is_its_words(head: str) -> None:
     page = f"{HTML}<title>x</title><blockquote>I cancel</blockquote><p>On 2 March Bo wrote:<p>No"
     saved = head + parts("related", page, STYLES, FRAME)
-    document, skipped = read_stream("m", "mht", io.BytesIO(saved.encode()), ReadOptions())
-    assert isinstance(document, Document)
+    document, skipped = pair(Document, SkippedFile, read(saved, "mht"))
     assert document.text == "I cancel\nOn 2 March Bo wrote:\nNo\nIn a frame"
     assert document.metadata == ({"title": "The plan"} if head else {})
     assert not any(one.fields for one in document.segments)
-    assert isinstance(skipped, SkippedFile)
     assert skipped.kind == ".css in m"
-    (bad,) = read_stream("m", "mht", io.BytesIO(b"<p>I cancel"), ReadOptions())
-    assert isinstance(bad, BadRecord)
+    bad = only(BadRecord, read("<p>I cancel", "mht"))
     assert bad.reason.startswith("not a saved page")
 
 
@@ -515,9 +508,9 @@ def test_letters_show_the_encoding_that_no_label_says(encoding: str, text: str, 
 
 
 def test_letters_that_cannot_be_read_are_counted() -> None:
-    document, note = mail(b"Content-Type: text/plain; charset=euc-jp\n\na\xff\xffb")
-    assert isinstance(document, Document)
-    assert isinstance(note, ReadNote)
+    _, note = pair(
+        Document, ReadNote, mail(b"Content-Type: text/plain; charset=euc-jp\n\na\xff\xffb")
+    )
     assert note.counts == {"characters that could not be read": 2}
 
 
@@ -646,8 +639,7 @@ def test_the_introduction_may_be_marked_as_what_it_introduces() -> None:
 
 
 def test_quoted_lines_stay_as_they_are() -> None:
-    (document,) = mail("\nI agree.\n\n> Either party may end the contract.\n")
-    assert isinstance(document, Document)
+    document = only(Document, mail("\nI agree.\n\n> Either party may end the contract.\n"))
     assert document.text == "Plan\nI agree.\n\n> Either party may end the contract."
     assert [dict(one.fields) for one in document.segments] == [{}, {}, QUOTED]
 
@@ -659,7 +651,7 @@ def test_every_line_of_a_mailbox_is_in_a_message(bodies: list[str]) -> None:
         "From a Mon Mar  2 09:14:05 2026\nSubject: s\n\n" + re.sub("(?m)^(>*From )", r">\1", text)
         for text in bodies
     )
-    found = list(read_stream("m", "mbox", io.BytesIO(marked.encode()), ReadOptions()))
+    found = read(marked, "mbox")
     assert list(texts(found).values()) == [f"s\n{text.rstrip()}" for text in bodies]
 
 
@@ -728,10 +720,10 @@ def test_without_the_extra_plain_versions_are_read(monkeypatch: pytest.MonkeyPat
     both = HEAD.decode() + parts(
         "alternative", f"{PLAIN}I want to stop", f"{HTML}<p>I want to stop"
     )
-    document, told = read_eml("m", io.BytesIO(both.encode()), ReadOptions())
-    assert isinstance(document, Document)
+    document, told = pair(
+        Document, ReadNote, read_eml("m", io.BytesIO(both.encode()), ReadOptions())
+    )
     assert document.text == "Plan\nI want to stop"
-    assert isinstance(told, ReadNote)
     assert told.counts == {"parts in HTML left out, which the extra documents reads": 1}
     page = both.replace("text/plain", "text/html").encode()
     refused = next(iter(read_eml("m", io.BytesIO(page), ReadOptions())))
