@@ -5,9 +5,8 @@ from __future__ import annotations
 import csv
 import importlib.util
 import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +41,7 @@ from slice_os.evaluation.sts_b_context.passage_scores import (
     terms_of,
 )
 from slice_os.text.words import find_words
+from tests.http_server import Asked, http_server
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 HALF = SHARED / "sts-b-context" / "sts-test-sentences-clean.half.tsv"
@@ -282,61 +282,51 @@ def test_text_without_a_short_sentence_is_refused() -> None:
         list(place_in_text(PAIRS, ["word " * 200]))
 
 
-class _Chat(BaseHTTPRequestHandler):
+@dataclass
+class Chat:
     """A language model that does as it is told, but for one sentence, and fails at first."""
 
-    requests: list[tuple[dict[str, Any], str | None]]
-    fail: int
+    url: str = ""
+    fail: int = 0
+    requests: list[tuple[dict[str, Any], str | None]] = field(default_factory=list)
 
-    def do_POST(self) -> None:
-        content = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        type(self).requests.append((content, self.headers["Authorization"]))
-        if type(self).fail:
-            type(self).fail -= 1
-            self.send_error(503)
+    def answer(self, asked: Asked) -> None:
+        content = json.loads(asked.content)
+        self.requests.append((content, asked.headers["Authorization"]))
+        if self.fail:
+            self.fail -= 1
+            asked.reply(503)
             return
         prompt = content["messages"][0]["content"]
         phrase = prompt.partition("the phrase is: ")[2].rstrip('"')
         said = "something else" if "cat" in phrase else phrase.lower()
         message = {"role": "assistant", "content": f"Now, {said}, it\nseems."}
-        body = json.dumps({"choices": [{"message": message}]}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Say nothing."""
+        asked.reply(200, json.dumps({"choices": [{"message": message}]}).encode())
 
 
 @pytest.fixture
-def chat() -> Iterator[tuple[str, type[_Chat]]]:
-    handler = type("Handler", (_Chat,), {"requests": [], "fail": 0})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/v1", handler
-    server.shutdown()
-    thread.join()
-    server.server_close()
+def chat() -> Iterator[Chat]:
+    model = Chat()
+    with http_server(model.answer) as address:
+        model.url = f"{address}/v1"
+        yield model
 
 
 def test_a_language_model_writes_context_by_the_papers_prompt(
-    chat: tuple[str, type[_Chat]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url, handler = chat
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     pairs = tmp_path / "pairs.csv"
     pairs.write_text("\n".join(f"{p.first},{p.second},{p.score}" for p in PAIRS))
     out = tmp_path / "made.tsv"
-    answer = invoke("build-context", pairs, out, "--endpoint", url, "--model", "tiny")
+    answer = invoke("build-context", pairs, out, "--endpoint", chat.url, "--model", "tiny")
     assert answer.exit_code == 0, answer.output
     assert answer.output == f"{out}: 3 rows; 1 skipped\n"
     made = load_rows(out)
     assert [row.query for row in made] == [PAIRS[0].first, PAIRS[2].first, PAIRS[3].first]
     assert made[0].passage == "Now, a man eats some food, it seems."
     assert made[0].place == (5, 25)
-    content, key = next(r for r in handler.requests if "man eats" in str(r))
+    content, key = next(r for r in chat.requests if "man eats" in str(r))
     assert key == "Bearer secret"
     assert content["model"] == "tiny"
     prompt = content["messages"][0]["content"]
@@ -344,12 +334,11 @@ def test_a_language_model_writes_context_by_the_papers_prompt(
     assert prompt.endswith('the phrase is: A man eats some food"')
 
 
-def test_an_endpoint_is_asked_again_and_then_given_up(chat: tuple[str, type[_Chat]]) -> None:
-    url, handler = chat
-    handler.fail = 1
-    endpoint = ChatEndpoint(url, "tiny", pause=0)
+def test_an_endpoint_is_asked_again_and_then_given_up(chat: Chat) -> None:
+    chat.fail = 1
+    endpoint = ChatEndpoint(chat.url, "tiny", pause=0)
     assert len(list(generate(PAIRS, endpoint))) == 3
-    handler.fail = 100
+    chat.fail = 100
     with pytest.raises(SliceError, match=r"answered 503.*check the address"):
         list(generate(PAIRS[:1], endpoint))
     with pytest.raises(SliceError, match="does not answer"):
@@ -358,29 +347,16 @@ def test_an_endpoint_is_asked_again_and_then_given_up(chat: tuple[str, type[_Cha
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_the_key_does_not_follow_a_redirect(
-    chat: tuple[str, type[_Chat]], monkeypatch: pytest.MonkeyPatch, status: int
+    chat: Chat, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
-    url, handler = chat
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
 
-    class Redirecting(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.send_response(status)
-            self.send_header("location", f"{url}/chat/completions")
-            self.end_headers()
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Redirecting) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        endpoint = ChatEndpoint(f"http://127.0.0.1:{server.server_port}/v1", "tiny", pause=0)
+    there = {"location": f"{chat.url}/chat/completions"}
+    with http_server(lambda asked: asked.reply(status, headers=there)) as address:
+        endpoint = ChatEndpoint(f"{address}/v1", "tiny", pause=0)
         with pytest.raises(SliceError, match=f"answered {status}.*check the address"):
             list(endpoint.answer(["x"]))
-        server.shutdown()
-        thread.join()
-    assert not handler.requests
+    assert not chat.requests
 
 
 @pytest.mark.parametrize(
@@ -399,16 +375,13 @@ def test_an_endpoints_address_has_no_secret(url: str, message: str) -> None:
     assert "s3ntinel" not in str(caught.value)
 
 
-def test_a_key_that_no_header_can_carry(
-    chat: tuple[str, type[_Chat]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    url, handler = chat
+def test_a_key_that_no_header_can_carry(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     for key in ("s3ntinel\nX: y", "s3ntinelß"):
         monkeypatch.setenv("OPENAI_API_KEY", key)
         with pytest.raises(InputError, match="OPENAI_API_KEY: has characters") as caught:
-            list(ChatEndpoint(url, "tiny", pause=0).answer(["x"]))
+            list(ChatEndpoint(chat.url, "tiny", pause=0).answer(["x"]))
         assert "s3ntinel" not in str(caught.value)
-    assert not handler.requests
+    assert not chat.requests
 
 
 def test_building_needs_either_text_or_an_endpoint(tmp_path: Path) -> None:

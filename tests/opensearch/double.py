@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ssl
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.http_server import Asked, http_server
 
 WELCOME = b'{"version": {"distribution": "opensearch", "number": "3.5.0"}}'
 NO_INDEX = b'{"error": {"type": "index_not_found_exception", "reason": "none"}}'
@@ -44,50 +44,17 @@ class Double:
 def serving(double: Double, context: ssl.SSLContext | None = None) -> Iterator[Double]:
     """Run the server, with TLS if there is a context."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def answer(self) -> None:
-            request = self.rfile.read(int(self.headers.get("content-length") or 0))
-            asked = self.path != "/"
-            if asked:
-                names = {name.lower(): value for name, value in self.headers.items()}
-                double.headers.append(names)
-            if isinstance(self.connection, ssl.SSLSocket):
-                double.peers.append(self.connection.getpeercert())
+    def answer(asked: Asked) -> None:
+        if isinstance(asked.connection, ssl.SSLSocket):
+            double.peers.append(asked.connection.getpeercert())
+        if asked.path == "/":
             status, body = double.welcome_status, double.welcome
-            if asked:
-                status, body = double.answer(request)
-            double.welcomed += not asked
-            self.send_response(status)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(body)))
-            for name, value in double.sent.items():
-                self.send_header(name, value)
-            if double.location:
-                self.send_header("location", double.location)
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(body)
+            double.welcomed += 1
+        else:
+            double.headers.append({name.lower(): value for name, value in asked.headers.items()})
+            status, body = double.answer(asked.content)
+        headers = {"content-type": "application/json", **double.sent}
+        asked.reply(status, body, {**headers, "location": double.location or None})
 
-        do_GET = do_POST = do_PUT = do_HEAD = do_DELETE = answer  # noqa: N815  http.server's names
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            pass
-
-    class Server(ThreadingHTTPServer):
-        def handle_error(self, request: Any, client_address: Any) -> None:
-            pass  # a handshake or an answer that the client gave up
-
-    with Server(("127.0.0.1", 0), Handler) as server:
-        if context is not None:
-            server.socket = context.wrap_socket(server.socket, server_side=True)
-        scheme = "http" if context is None else "https"
-        double.url = f"{scheme}://127.0.0.1:{server.server_address[1]}"
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield double
-        finally:
-            server.shutdown()
-            thread.join()
+    with http_server(answer, context) as double.url:
+        yield double

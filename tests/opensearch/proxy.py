@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
+
+from tests.http_server import Asked, http_server
 
 JSON = "application/json"
 PRODUCT = "x-elastic-product"
@@ -101,54 +102,22 @@ class Proxy:
 def proxying(proxy: Proxy) -> Iterator[Proxy]:
     """Run the proxy."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        wbufsize = -1  # else the body waits 40 ms for who got the headers to say so
-
-        def answer(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length") or 0))
-            kept = ("content-type", "authorization")
-            headers = {name: self.headers[name] for name in kept if name in self.headers}
-            try:
-                reply = proxy.answer(self.command, self.path, body, headers)
-            except OSError:
-                reply = Reply(502, b"<html>Bad Gateway</html>", "text/html")
-            time.sleep(reply.delay)
-            if reply.silent:
-                self.close_connection = True
-                return
-            self.send_response(reply.status)
-            self.send_header("content-type", reply.kind)
-            length = len(reply.body) if reply.length is None else reply.length
-            self.send_header("content-length", str(length))
-            for name, value in (("retry-after", reply.retry_after), (PRODUCT, reply.product)):
-                if value is not None:
-                    self.send_header(name, value)
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(reply.body)
-            self.close_connection = length != len(reply.body)
-
-        do_GET = do_POST = do_PUT = do_HEAD = do_DELETE = answer  # noqa: N815  http.server's names
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            pass
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, request: Any, client_address: Any) -> None:
-            pass  # a client that gave the answer up
-
-    with Server(("127.0.0.1", 0), Handler) as server:
-        proxy.url = f"http://127.0.0.1:{server.server_address[1]}"
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    def answer(asked: Asked) -> None:
+        kept = ("content-type", "authorization")
+        headers = {name: asked.headers[name] for name in kept if name in asked.headers}
         try:
-            yield proxy
-        finally:
-            server.shutdown()
-            thread.join()
+            reply = proxy.answer(asked.command, asked.path, asked.content, headers)
+        except OSError:
+            reply = Reply(502, b"<html>Bad Gateway</html>", "text/html")
+        time.sleep(reply.delay)
+        if reply.silent:
+            asked.close_connection = True
+            return
+        told = {"content-type": reply.kind, "retry-after": reply.retry_after}
+        asked.reply(reply.status, reply.body, {**told, PRODUCT: reply.product}, reply.length)
+
+    with http_server(answer) as proxy.url:
+        yield proxy
 
 
 def refusing(status: int, retry_after: str | None = None) -> Fault:

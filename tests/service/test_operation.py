@@ -7,10 +7,8 @@ import errno
 import random
 import socket
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import httpx
@@ -23,6 +21,7 @@ from slice_os import Corpus, Document, SpanEncoder, StoreError
 from slice_os.cli import cli
 from slice_os.service import demo
 from slice_os.service.app import listening
+from tests.http_server import Asked, http_server
 from tests.soak.clients import Clients
 from tests.soak.everything import Served, place
 
@@ -82,22 +81,12 @@ def collector() -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
     """Takes traces; its address, and the paths and bodies that came."""
     came: list[tuple[str, bytes]] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            came.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(200)
-            self.end_headers()
+    def answer(asked: Asked) -> None:
+        came.append((asked.path, asked.content))
+        asked.reply(200)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", came
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with http_server(answer) as address:
+        yield address, came
 
 
 @pytest.mark.slow
