@@ -205,27 +205,9 @@ class TestSearching:
         with Corpus(store) as corpus:
             for hit in hits:
                 assert list(hit) == [
-                    "doc_id",
-                    "start",
-                    "end",
-                    "text",
-                    "cosine",
-                    "bm25",
-                    "score",
-                    "probability",
-                    "band",
-                    "reasons",
-                    "matches",
-                    "phrase",
-                    "topic",
-                    "metadata",
-                    "clause",
-                    "sentence",
-                    "turn",
-                    "span",
-                    "count",
-                    "label",
-                    "passage",
+                    *("doc_id", "start", "end", "text", "cosine", "bm25", "score", "probability"),
+                    *("band", "reasons", "matches", "phrase", "topic", "metadata", "clause"),
+                    *("sentence", "turn", "span", "count", "label", "passage"),
                 ]
                 text = corpus.text(hit["doc_id"])
                 passage = hit["passage"]

@@ -54,12 +54,7 @@ def test_the_bundled_one_is_the_default(encoder: SpanEncoder) -> None:
 @pytest.mark.usefixtures("toy")
 def test_installed_packages_bring_verifiers(encoder: SpanEncoder) -> None:
     assert set(verifier_names()) >= {
-        "slice-verify",
-        "similarity",
-        "cross-encoder",
-        "toy",
-        "plain",
-        "gone",
+        *("slice-verify", "similarity", "cross-encoder", "toy", "plain", "gone"),
     }
     assert [one.probability for one in find_verifier("toy", encoder).check([CLAIM])] == [0.25]
     (verdict,) = find_verifier("toy:0.75", encoder).check([CLAIM])

@@ -32,15 +32,8 @@ from .support import call_cli, contents, documents
 SECRET = "s3ntinel pass, wörd€"
 TOKEN = "s3ntinel.t0ken-abc"
 VARIABLES = (
-    "PASSWORD",
-    "PASSWORD_FILE",
-    "TOKEN",
-    "TOKEN_FILE",
-    "CA_CERTS",
-    "CLIENT_CERT",
-    "CLIENT_KEY",
-    "AWS_REGION",
-    "AWS_SERVICE",
+    *("PASSWORD", "PASSWORD_FILE", "TOKEN", "TOKEN_FILE", "CA_CERTS", "CLIENT_CERT", "CLIENT_KEY"),
+    *("AWS_REGION", "AWS_SERVICE"),
 )
 
 

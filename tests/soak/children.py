@@ -10,12 +10,8 @@ from pathlib import Path
 ERRORS = "errors.txt"
 # What a command imports when it runs.
 IMPORTED = (
-    "onnxruntime",
-    "tokenizers",
-    "slice_os.cli.ingest",
-    "slice_os.corpus",
-    "slice_os.ingest.pipeline",
-    "slice_os.stores.cluster.store",
+    *("onnxruntime", "tokenizers", "slice_os.cli.ingest", "slice_os.corpus"),
+    *("slice_os.ingest.pipeline", "slice_os.stores.cluster.store"),
 )
 
 

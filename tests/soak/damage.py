@@ -26,18 +26,8 @@ from tests.test_local_store import CARD, part_of, query
 
 DOCUMENTS = 24
 WORDS = [
-    "number",
-    "version",
-    "plan",
-    "contract",
-    "end",
-    "price",
-    "money",
-    "order",
-    "late",
-    "broken",
-    "again",
-    "happy",
+    *("number", "version", "plan", "contract", "end", "price", "money", "order", "late", "broken"),
+    *("again", "happy"),
 ]
 
 

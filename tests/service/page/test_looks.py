@@ -90,16 +90,8 @@ def show_error(page: Page) -> None:
 
 
 VIEWS = [
-    show_welcome,
-    show_hits,
-    show_document,
-    show_help,
-    show_topic_dialogue,
-    show_board,
-    show_rule,
-    show_matrix,
-    show_estimate,
-    show_error,
+    *(show_welcome, show_hits, show_document, show_help, show_topic_dialogue, show_board),
+    *(show_rule, show_matrix, show_estimate, show_error),
 ]
 
 
