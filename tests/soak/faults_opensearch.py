@@ -351,9 +351,7 @@ def main() -> None:
         proxying(Proxy(node.url)) as proxy,
     ):
         report = try_all(Bench(Path(folder), node, proxy), chosen.only, chosen.minutes)
-    tell(report, chosen.out)
-    if report["bad"]:
-        raise SystemExit(1)
+    tell(report, chosen.out, failed=report["bad"])
 
 
 if __name__ == "__main__":

@@ -241,9 +241,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder), SpanEncoder(), tuple(chosen.only))
         report = kill_often(bench, chosen.count, chosen.seed, minutes=chosen.minutes)
-    tell(report, chosen.out)
-    if report["bad"]:
-        raise SystemExit(1)
+    tell(report, chosen.out, failed=report["bad"])
 
 
 if __name__ == "__main__":

@@ -252,9 +252,7 @@ def main() -> None:
         commands = kill_often(bench, chosen.count, chosen.seed, WORKERS, chosen.minutes)
         nodes = kill_node_often(bench, chosen.nodes, chosen.seed, chosen.minutes)
     report = {"commands": commands, "node": nodes}
-    tell(report, chosen.out)
-    if commands["bad"] or nodes["bad"]:
-        raise SystemExit(1)
+    tell(report, chosen.out, failed=commands["bad"] or nodes["bad"])
 
 
 if __name__ == "__main__":

@@ -283,9 +283,7 @@ def main() -> None:
         "killed": kills(chosen.count, chosen.seed),
         "flipped": flips(chosen.flips, chosen.seed),
     }
-    tell(report, chosen.out)
-    if report["killed"]["bad"] or report["flipped"]["bad"]:
-        raise SystemExit(1)
+    tell(report, chosen.out, failed=report["killed"]["bad"] or report["flipped"]["bad"])
 
 
 if __name__ == "__main__":

@@ -247,9 +247,11 @@ def main() -> None:
         for module, counts in ends.items():
             if not counts["survived"] and survives(None, module, copy) != "survived":
                 raise SystemExit(f"the tests of {module} fail without any change")
-    tell({"ends": ends, "survivors": survivors}, chosen.out)
-    if any(survivor["why"] == "not known" for survivor in survivors):
-        raise SystemExit(1)
+    tell(
+        {"ends": ends, "survivors": survivors},
+        chosen.out,
+        failed=any(survivor["why"] == "not known" for survivor in survivors),
+    )
 
 
 if __name__ == "__main__":

@@ -249,9 +249,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         bench = Cuts(Path(folder), SpanEncoder(), (*OPERATIONS, SERVICE), chosen.files)
         report = cut_often(bench, chosen.count, chosen.seed, chosen.workers, chosen.minutes)
-    tell(report, chosen.out)
-    if report["bad"]:
-        raise SystemExit(1)
+    tell(report, chosen.out, failed=report["bad"])
 
 
 if __name__ == "__main__":

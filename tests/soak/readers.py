@@ -208,9 +208,11 @@ def main() -> None:
         store.close()
     bad = [*faults, *failed, *(one for _, wrong in answers for one in wrong)]
     counts = sum((read for read, _ in answers), Counter())
-    tell({"minutes": chosen.minutes, "written": written, "answers": counts, "bad": bad}, chosen.out)
-    if bad:
-        raise SystemExit(1)
+    tell(
+        {"minutes": chosen.minutes, "written": written, "answers": counts, "bad": bad},
+        chosen.out,
+        failed=bad,
+    )
 
 
 if __name__ == "__main__":

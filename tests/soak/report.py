@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 
-def tell(report: Mapping[str, object], out: Path | None) -> None:
-    """Print a report as JSON, and save it if that is wanted."""
+def tell(report: Mapping[str, object], out: Path | None, failed: object = False) -> None:
+    """Print a report as JSON, and save it if that is wanted; end with status 1 if it failed."""
     text = json.dumps(report, indent=1)
     print(text)  # noqa: T201
     if out:
         out.write_text(text + "\n", encoding="utf-8")
+    if failed:
+        raise SystemExit(1)
 
 
 def place(error: BaseException) -> str:
