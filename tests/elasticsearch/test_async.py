@@ -10,13 +10,13 @@ from elasticsearch import AsyncElasticsearch, Elasticsearch
 
 from slice_os import AsyncCorpus, Corpus, OpenSearchStore, SpanEncoder
 from tests.opensearch.test_async import (
+    COUNT,
     PHRASES,
-    location,
     test_beyond_the_nearest,
     test_same_results_at_the_same_time,
 )
 
-__all__ = ["location", "test_beyond_the_nearest", "test_same_results_at_the_same_time"]
+__all__ = ["COUNT", "test_beyond_the_nearest", "test_same_results_at_the_same_time"]
 
 pytestmark = pytest.mark.release
 

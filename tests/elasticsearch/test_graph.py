@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from slice_os import SpanEncoder
@@ -11,17 +9,10 @@ from slice_os.search.run import make_query
 from slice_os.stores.cluster.search import searches
 from slice_os.stores.cluster.search.listing import require_index
 from slice_os.stores.cluster.server.connection import IndexHandle
-from tests.opensearch.texts import index_of
 
 pytestmark = pytest.mark.release
 
-PASSAGES = 60
-
-
-@pytest.fixture(scope="module")
-def location(opensearch_url: str, encoder: SpanEncoder) -> Iterator[str]:
-    with index_of(PASSAGES, opensearch_url, encoder) as location:
-        yield location
+COUNT = 60
 
 
 @pytest.mark.parametrize("phrase", ["I want to cancel my booking", "please change my seat"])
@@ -31,4 +22,4 @@ def test_no_search_ends_early(location: str, encoder: SpanEncoder, phrase: str) 
     (vector,) = make_query(encoder, [phrase]).phrases.vectors
     body = searches.dense(vector, settings, (), 200)
     with handle.client as client:
-        assert len(client.search(index=handle.name, body=body)["hits"]["hits"]) == PASSAGES
+        assert len(client.search(index=handle.name, body=body)["hits"]["hits"]) == COUNT

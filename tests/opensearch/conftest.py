@@ -21,6 +21,8 @@ from slice_os.stores.cluster.loading import writer as writing
 
 from .node import Cluster, Node, shared_node
 from .runtime import Runtime, RuntimeMissingError, find_plugin, find_runtime
+from .support import Index
+from .texts import index_of
 
 Report = Callable[[str], None]
 
@@ -121,6 +123,28 @@ def address(opensearch_url: str, index_name: str) -> str:
     return f"{opensearch_url}/{index_name}"
 
 
+@pytest.fixture
+def index(opensearch: OpenSearch, index_name: str) -> Index:
+    """What the server has at that address."""
+    return Index(opensearch, index_name)
+
+
+@pytest.fixture
+def corpus(address: str, encoder: SpanEncoder) -> Iterator[Corpus]:
+    """The corpus at that address, where nothing is yet."""
+    with Corpus(address, encoder) as corpus:
+        yield corpus
+
+
+@pytest.fixture(scope="module")
+def location(
+    request: pytest.FixtureRequest, opensearch_url: str, encoder: SpanEncoder
+) -> Iterator[str]:
+    """The address of an index of so many dialogues as the COUNT of a module says."""
+    with index_of(request.module.COUNT, opensearch_url, encoder) as location:
+        yield location
+
+
 @pytest.fixture(scope="session")
 def tight_node(
     opensearch_runtime: Runtime, tmp_path_factory: pytest.TempPathFactory
@@ -147,7 +171,7 @@ def scriptless_node(
 
 @pytest.fixture
 def calls(location: str, encoder: SpanEncoder) -> Iterator[Corpus]:
-    """The index at the location that a module makes."""
+    """The index at that location."""
     with Corpus(location, encoder) as corpus:
         yield corpus
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from slice_os import Document
 from slice_os.cli import main
 from slice_os.stores.cluster.loading.copies import released
 from slice_os.stores.cluster.loading.lease import index_of_leases
-from slice_os.stores.cluster.loading.loading import find_faults
+from slice_os.stores.cluster.loading.loading import Fault, find_faults
 from slice_os.stores.cluster.schema.records import passage_key
 from slice_os.stores.cluster.schema.settings import META
 from slice_os.stores.cluster.server.connection import IndexHandle
@@ -117,24 +118,71 @@ def assert_as_if_in_one_go(
                 if record["kind"] != "source"
             }
     assert ours == theirs
-    assert not list(find_faults(IndexHandle(client, index, alias)))
-    assert not {"restore", "load"} & meta(client, index).keys()
-    leases = index_of_leases(index)
-    client.indices.refresh(index=leases)
-    assert not client.count(index=leases)["count"]
+    left = Index(client, alias)
+    assert not left.faults()
+    assert not {"restore", "load"} & left.meta.keys()
+    assert not left.leases()
 
 
-def live_settings(client: OpenSearch, index: str) -> tuple[str | None, str]:
-    """Refresh interval and replicas."""
-    settings = client.indices.get_settings(index=index)[index]["settings"]["index"]
-    return settings.get("refresh_interval"), settings["number_of_replicas"]
+DEAD = {"kind": "writer", "source": "elsewhere", "ordinal": 1, "signature": "x"}
 
 
-def meta(client: OpenSearch, index: str) -> dict[str, Any]:
-    """What the mapping says about the index."""
-    mappings = client.indices.get_mapping(index=index)[index]["mappings"]
-    found: dict[str, Any] = mappings["_meta"][META]
-    return found
+@dataclass(frozen=True)
+class Index:
+    """An index by its alias, as its server has it."""
+
+    client: OpenSearch
+    alias: str
+
+    @property
+    def name(self) -> str:
+        """Of the index behind the alias."""
+        return concrete(self.client, self.alias)
+
+    @property
+    def handle(self) -> IndexHandle:
+        """As the store has it."""
+        return IndexHandle(self.client, self.name, self.alias)
+
+    @property
+    def settings(self) -> tuple[str | None, str]:
+        """Refresh interval and replicas."""
+        settings = self.client.indices.get_settings(index=self.name)[self.name]["settings"]["index"]
+        return settings.get("refresh_interval"), settings["number_of_replicas"]
+
+    def change(self, **settings: object) -> None:
+        """Change settings of the index."""
+        self.client.indices.put_settings(index=self.name, body={"index": settings})
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """What the mapping says about the index."""
+        mappings = self.client.indices.get_mapping(index=self.name)[self.name]["mappings"]
+        found: dict[str, Any] = mappings["_meta"][META]
+        return found
+
+    def note(self, **changes: object) -> None:
+        """Change what the mapping says."""
+        body = {"_meta": {META: self.meta | changes}}
+        self.client.indices.put_mapping(index=self.name, body=body)
+
+    def contents(self) -> dict[str, Any]:
+        """Everything that a load wrote."""
+        return contents(self.client, self.name)
+
+    def faults(self) -> list[Fault]:
+        """What a check of the store finds."""
+        return list(find_faults(self.handle))
+
+    def leases(self) -> set[str]:
+        """Keys of the writers that are there."""
+        held = index_of_leases(self.name)
+        self.client.indices.refresh(index=held)
+        return {hit["_id"] for hit in self.client.search(index=held)["hits"]["hits"]}
+
+    def leave(self, key: str, record: dict[str, Any] = DEAD) -> None:
+        """Leave the record of a writer, as one does that is killed."""
+        self.client.index(index=index_of_leases(self.name), id=key, body=record)
 
 
 def start_cli(*arguments: str | Path, cwd: Path, **environment: str) -> subprocess.Popen[str]:

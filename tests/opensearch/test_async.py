@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -15,17 +14,10 @@ from slice_os import AsyncCorpus, Corpus, EncoderMismatchError, InputError, Span
 from slice_os.query.options import NUM_CANDIDATES
 from slice_os.stores.cluster.search import searches
 
-from .texts import index_of
-
 pytest.importorskip("aiohttp", reason="no aiohttp: pip install 'slice-os[async]'")
 
+COUNT = 24
 PHRASES = ["please change my seat", "I need my boarding pass"]
-
-
-@pytest.fixture(scope="module")
-def location(opensearch_url: str, encoder: SpanEncoder) -> Iterator[str]:
-    with index_of(24, opensearch_url, encoder) as location:
-        yield location
 
 
 SEARCHES: list[dict[str, Any]] = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,16 +21,10 @@ from slice_os import (
 )
 from slice_os.stores.cluster.search import searches
 
-from .texts import dialogues, index_of
+from .texts import dialogues
 
 COUNT = 40
 PHRASES = ["please change my seat", "I need my boarding pass"]
-
-
-@pytest.fixture(scope="module")
-def location(opensearch_url: str, encoder: SpanEncoder) -> Iterator[str]:
-    with index_of(COUNT, opensearch_url, encoder) as location:
-        yield location
 
 
 def test_pages_of_equal_candidates_never_repeat(calls: Corpus) -> None:

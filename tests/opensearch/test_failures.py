@@ -16,7 +16,6 @@ from slice_os import Corpus, Document, SpanEncoder, StoreError
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.pipeline import IngestSummary
 from slice_os.stores.cluster.loading.bulk import BulkSender, Outcome, index_action
-from slice_os.stores.cluster.loading.loading import find_faults
 from slice_os.stores.cluster.loading.writer import OpenSearchWriter
 from slice_os.stores.cluster.schema.settings import IndexOptions
 from slice_os.stores.cluster.server.connection import IndexHandle
@@ -25,12 +24,11 @@ from slice_os.stores.cluster.store import OpenSearchStore
 from .node import Node
 from .support import (
     DEMO,
+    Index,
     assert_as_if_in_one_go,
     call_cli,
-    concrete,
     dialogues,
     documents,
-    live_settings,
     run_cli,
     start_cli,
     write_lines,
@@ -40,16 +38,17 @@ CONTRACT = min((DEMO / "contracts").glob("*.txt"))
 KILLS, WRITES = 6, 24
 
 
-def operations(client: OpenSearch, alias: str) -> int:
+def operations(index: Index) -> int:
     """How many times something was written or deleted."""
-    stats = client.indices.stats(index=alias, metric="indexing")["_all"]["primaries"]["indexing"]
-    return int(stats["index_total"] + stats["delete_total"])
+    stats = index.client.indices.stats(index=index.name, metric="indexing")
+    written = stats["_all"]["primaries"]["indexing"]
+    return int(written["index_total"] + written["delete_total"])
 
 
 @pytest.mark.slow
 @pytest.mark.release
 def test_a_load_killed_at_any_moment_resumes(
-    opensearch: OpenSearch, address: str, index_name: str, encoder: SpanEncoder, tmp_path: Path
+    index: Index, address: str, encoder: SpanEncoder, tmp_path: Path
 ) -> None:
     letters = tmp_path / "letters.jsonl"
     records = dialogues(24)
@@ -61,8 +60,7 @@ def test_a_load_killed_at_any_moment_resumes(
             for number, record in enumerate(records[:16])
         ]
         corpus.ingest([write_lines(path, former)], dead_letters=letters)
-    index = concrete(opensearch, index_name)
-    opensearch.indices.put_settings(index=index, body={"index": {"refresh_interval": "7s"}})
+    index.change(refresh_interval="7s")
     write_lines(path, records)
     command = ["ingest", path, CONTRACT, "--store", address, "--dead-letters", letters]
 
@@ -72,23 +70,23 @@ def test_a_load_killed_at_any_moment_resumes(
     # Some soon, some late: one in each part of so many writes.
     part = WRITES // KILLS
     for first in moments.sample(range(0, WRITES, part), KILLS):
-        began = operations(opensearch, index_name)
+        began = operations(index)
         until = began + first + moments.randrange(part)
         with start_cli(*command, cwd=tmp_path) as process:
-            while process.poll() is None and operations(opensearch, index_name) <= until:
+            while process.poll() is None and operations(index) <= until:
                 time.sleep(0.01)
             time.sleep(moments.uniform(0, 0.1))
             killed += process.poll() is None
             process.kill()
-        opensearch.indices.refresh(index=index)
+        index.client.indices.refresh(index=index.name)
         with Corpus(address, encoder) as corpus:
             assert {record["id"] for record in former} <= set(corpus), f"seed {seed}"
     status, _, errors = run_cli(*command, cwd=tmp_path)
     assert status == 0, f"{errors} (seed {seed}, {killed} killed)"
     with Corpus(f"{address}-fresh", encoder) as fresh:
         fresh.ingest([path, CONTRACT], dead_letters=letters)
-    assert_as_if_in_one_go(opensearch, index_name, f"{index_name}-fresh")
-    assert live_settings(opensearch, index) == ("7s", "1")
+    assert_as_if_in_one_go(index.client, index.alias, f"{index.alias}-fresh")
+    assert index.settings == ("7s", "1")
 
 
 @pytest.mark.slow
@@ -160,11 +158,11 @@ def test_a_node_that_stays_down(
 
     tight_node.start()
     with OpenSearch(tight_node.url) as client:
-        index = concrete(client, "away")
-        assert live_settings(client, index) == ("-1", "0")
+        index = Index(client, "away")
+        assert index.settings == ("-1", "0")
         with Corpus(location, encoder) as corpus:
             assert corpus.ingest([path], dead_letters=letters).bad_records == 0
-        assert live_settings(client, index) == (None, "1")
+        assert index.settings == (None, "1")
         with Corpus(f"{location}-fresh", encoder) as corpus:
             corpus.ingest([path], dead_letters=letters)
         assert_as_if_in_one_go(client, "away", "away-fresh")
@@ -211,9 +209,8 @@ def test_a_server_that_is_too_busy(tight_node: Node, encoder: SpanEncoder) -> No
 @pytest.mark.parametrize("block", ["read_only_allow_delete", "write"])
 @pytest.mark.usefixtures("small_requests", "quick_lease")
 def test_an_index_that_becomes_read_only(
-    opensearch: OpenSearch,
+    index: Index,
     address: str,
-    index_name: str,
     encoder: SpanEncoder,
     tmp_path: Path,
     block: str,
@@ -226,7 +223,7 @@ def test_an_index_that_becomes_read_only(
 
     def set_block(value: bool | None) -> None:
         body = {f"index.blocks.{block}": value}
-        opensearch.indices.put_settings(index=f"{index_name}*", body=body)
+        index.client.indices.put_settings(index=f"{index.alias}*", body=body)
 
     request.addfinalizer(lambda: set_block(None))
 
@@ -248,14 +245,13 @@ def test_an_index_that_becomes_read_only(
     assert (status, errors) == (0, "")
     with Corpus(f"{address}-fresh", encoder) as corpus:
         corpus.ingest([path], dead_letters=letters)
-    assert_as_if_in_one_go(opensearch, index_name, f"{index_name}-fresh")
-    assert live_settings(opensearch, concrete(opensearch, index_name)) == (None, "1")
+    assert_as_if_in_one_go(index.client, index.alias, f"{index.alias}-fresh")
+    assert index.settings == (None, "1")
 
 
 def test_documents_that_do_not_fit_the_mapping(
-    opensearch: OpenSearch,
+    index: Index,
     address: str,
-    index_name: str,
     encoder: SpanEncoder,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -268,9 +264,8 @@ def test_documents_that_do_not_fit_the_mapping(
     path = tmp_path / "orders.jsonl"
     letters = tmp_path / "letters.jsonl"
     command = ["ingest", path, "--store", address, "--dead-letters", letters]
-    OpenSearchStore.create(
-        opensearch, index_name, encoder, options=IndexOptions(fields={"year": "integer"})
-    )
+    options = IndexOptions(fields={"year": "integer"})
+    OpenSearchStore.create(index.client, index.alias, encoder, options=options)
     # All good at first; then one that the declared type, and one that the first value forbids.
     write_lines(path, [*good, record("c", year=1), record("e", year=3)])
     assert call_cli(capsys, *command)[0] == 0
@@ -296,4 +291,4 @@ def test_documents_that_do_not_fit_the_mapping(
                 encoder,
             )
         )
-    assert not list(find_faults(IndexHandle(opensearch, concrete(opensearch, index_name), address)))
+    assert not index.faults()

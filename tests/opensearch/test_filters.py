@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -25,6 +24,7 @@ from slice_os.stores.cluster.store import OpenSearchStore
 from slice_os.stores.protocol import Store
 
 from .support import call_cli
+from .texts import own_address
 
 TEXT = "Please cancel my order."
 NAMES = ("airline", "Airline", "BANK", "bank", "Zürich", "3", "3.0", "03", "2026", "2026-06-01", "")
@@ -69,18 +69,15 @@ def documents() -> list[Document]:
 def stores(
     opensearch_url: str, encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Corpus, Corpus]]:
-    name = f"test-{uuid.uuid4().hex[:12]}"
     options = IndexOptions(fields=DECLARED)
     with (
+        own_address(opensearch_url) as address,
         Corpus(tmp_path_factory.mktemp("filters") / "store", encoder) as local,
-        Corpus(f"{opensearch_url}/{name}", encoder, index=options) as remote,
+        Corpus(address, encoder, index=options) as remote,
     ):
         for corpus in (local, remote):
             corpus.add(documents())
         yield local, remote
-    with OpenSearch(opensearch_url) as client:
-        client.indices.delete(index=f"{name}-*")
-        client.indices.delete_index_template(name=f"slice-os-{name}")
 
 
 def admitted(store: Store, where: Any) -> set[str] | str:

@@ -6,7 +6,6 @@ The node of the tests has the plugin in the versions that Maven Central has it f
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,17 +19,10 @@ from slice_os.query.options import NUM_CANDIDATES, SearchOptions
 from slice_os.search.run import best_hits, make_query
 from slice_os.stores.cluster.search import hybrid
 
-from .texts import index_of
-
 pytestmark = pytest.mark.version
 
+COUNT = 12
 PHRASES = ["please change my seat", "I need my boarding pass"]
-
-
-@pytest.fixture(scope="module")
-def location(opensearch_url: str, encoder: SpanEncoder) -> Iterator[str]:
-    with index_of(12, opensearch_url, encoder) as location:
-        yield location
 
 
 def has_plugin(client: OpenSearch) -> bool:

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from opensearchpy import OpenSearch
 
 from slice_os import Corpus, Document, Hit, Hits, InputError, SpanEncoder, StoreError
 from slice_os.ingest import passages as cutting
 from slice_os.ingest.passages import encode_documents
 from slice_os.stores.cluster.loading import bulk
 from slice_os.stores.cluster.loading import writer as writing
-from slice_os.stores.cluster.loading.loading import find_faults
-from slice_os.stores.cluster.server.connection import IndexHandle
 from slice_os.text.documents import field_text
 
-from .support import (
-    DEMO,
-    concrete,
-    contents,
-    dialogues,
-    documents,
-    live_settings,
-    meta,
-    write_lines,
-)
+from .support import DEMO, Index, dialogues, documents, write_lines
+from .texts import own_address
 
 pytestmark = pytest.mark.version
 
@@ -60,16 +48,12 @@ def locations(
         for number, record in enumerate(dialogues(24))
     ]
     path = write_lines(folder / "dialogues.jsonl", lines)
-    name = f"test-{uuid.uuid4().hex[:12]}"
-    local, remote = str(folder / "store"), f"{opensearch_url}/{name}"
-    for location in (local, remote):
-        with Corpus(location, encoder) as corpus:
-            summary = corpus.ingest([path, *CONTRACTS], dead_letters=folder / "letters.jsonl")
-            assert (summary.documents, summary.bad_records) == (25, 0)
-    yield local, remote
-    with OpenSearch(opensearch_url) as client:
-        client.indices.delete(index=f"{name}-*")
-        client.indices.delete_index_template(name=f"slice-os-{name}")
+    with own_address(opensearch_url) as remote:
+        for location in (local := str(folder / "store"), remote):
+            with Corpus(location, encoder) as corpus:
+                summary = corpus.ingest([path, *CONTRACTS], dead_letters=folder / "letters.jsonl")
+                assert (summary.documents, summary.bad_records) == (25, 0)
+        yield local, remote
 
 
 @pytest.fixture
@@ -175,179 +159,152 @@ def test_pages_do_not_repeat_and_agree_with_the_whole(stores: tuple[Corpus, Corp
     assert len(set(spans(whole))) == len(whole)
 
 
-def test_equal_scores_come_in_stored_order(address: str, encoder: SpanEncoder) -> None:
+def test_equal_scores_come_in_stored_order(corpus: Corpus) -> None:
     same = [Document(f"doc-{number}", "Please cancel my order today.") for number in range(9)]
-    with Corpus(address, encoder) as corpus:
-        corpus.add(reversed(same))
-        for _ in range(3):
-            hits = corpus.search("cancel my order", top_k=9, fusion="cosine")
-            assert [hit.doc_id for hit in hits] == sorted(document.id for document in same)
+    corpus.add(reversed(same))
+    for _ in range(3):
+        hits = corpus.search("cancel my order", top_k=9, fusion="cosine")
+        assert [hit.doc_id for hit in hits] == sorted(document.id for document in same)
 
 
-def test_hard_texts_come_back_exactly(address: str, encoder: SpanEncoder) -> None:
-    with Corpus(address, encoder) as corpus:
-        corpus.add(Document(name, text) for name, text in HARD_TEXTS.items())
-        assert corpus.info().documents == len(HARD_TEXTS)
-        for name, text in HARD_TEXTS.items():
-            assert corpus.text(name) == text
-        for hit in corpus.mine("cancel my order", threshold=0.3):
-            assert HARD_TEXTS[hit.doc_id][hit.start : hit.end] == hit.text
+def test_hard_texts_come_back_exactly(corpus: Corpus) -> None:
+    corpus.add(Document(name, text) for name, text in HARD_TEXTS.items())
+    assert corpus.info().documents == len(HARD_TEXTS)
+    for name, text in HARD_TEXTS.items():
+        assert corpus.text(name) == text
+    for hit in corpus.mine("cancel my order", threshold=0.3):
+        assert HARD_TEXTS[hit.doc_id][hit.start : hit.end] == hit.text
 
 
-def test_a_long_document_in_several_parts(
-    address: str, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_document_in_several_parts(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cutting, "PART_PIECES", 500)
     text = CONTRACTS[0].read_text(encoding="utf-8")
     document = Document("long", text)
-    assert len(list(encode_documents([document], encoder))) > 3
-    with Corpus(address, encoder) as corpus:
-        corpus.add([Document("before", "Short."), document, Document("after", "Short, too.")])
-        assert corpus.text("long") == text
-        assert corpus.info().documents == 3
+    assert len(list(encode_documents([document], corpus.encoder))) > 3
+    corpus.add([Document("before", "Short."), document, Document("after", "Short, too.")])
+    assert corpus.text("long") == text
+    assert corpus.info().documents == 3
 
 
 def test_a_second_run_does_nothing_and_changes_are_stored(
-    opensearch: OpenSearch, address: str, index_name: str, encoder: SpanEncoder, tmp_path: Path
+    corpus: Corpus, index: Index, address: str, tmp_path: Path
 ) -> None:
     records = dialogues(12)
     path = write_lines(tmp_path / "dialogues.jsonl", records)
     note = tmp_path / "note.txt"
     note.write_text("Please cancel my order. " * 200)
     paths, letters = [path, note], tmp_path / "letters.jsonl"
-    with Corpus(address, encoder) as corpus:
-        first = corpus.ingest(paths, dead_letters=letters)
-        index = concrete(opensearch, index_name)
-        before = contents(opensearch, index)
-        again = corpus.ingest(paths, dead_letters=letters)
-        assert (again.documents, again.sources_unchanged, again.pieces) == (0, 2, 0)
-        assert contents(opensearch, index) == before
+    first = corpus.ingest(paths, dead_letters=letters)
+    before = index.contents()
+    again = corpus.ingest(paths, dead_letters=letters)
+    assert (again.documents, again.sources_unchanged, again.pieces) == (0, 2, 0)
+    assert index.contents() == before
 
-        # Longer, shorter, gone, new; and the one on its own much shorter.
-        records[0]["text"] += records[1]["text"] * 3
-        records[2]["text"] = records[2]["text"][:1]
-        write_lines(path, [*records[:5], *records[7:], *dialogues(1, first=12)])
-        note.write_text("Nothing any more.")
-        changed = corpus.ingest(paths, dead_letters=letters)
-        assert (first.documents, changed.documents, changed.documents_unchanged) == (13, 4, 8)
-        assert changed.documents_deleted == 2
-        assert not list(find_faults(IndexHandle(opensearch, index, index_name)))
-    with Corpus(f"{address}-anew", encoder) as anew:
+    # Longer, shorter, gone, new; and the one on its own much shorter.
+    records[0]["text"] += records[1]["text"] * 3
+    records[2]["text"] = records[2]["text"][:1]
+    write_lines(path, [*records[:5], *records[7:], *dialogues(1, first=12)])
+    note.write_text("Nothing any more.")
+    changed = corpus.ingest(paths, dead_letters=letters)
+    assert (first.documents, changed.documents, changed.documents_unchanged) == (13, 4, 8)
+    assert changed.documents_deleted == 2
+    assert not index.faults()
+    with Corpus(f"{address}-anew", corpus.encoder) as anew:
         anew.ingest(paths, dead_letters=letters)
-    assert contents(opensearch, f"{index_name}-anew-000001") == contents(opensearch, index)
+    assert Index(index.client, f"{index.alias}-anew").contents() == index.contents()
 
 
-def test_a_replaced_document_leaves_nothing_behind(
-    opensearch: OpenSearch, address: str, index_name: str, encoder: SpanEncoder
-) -> None:
+def test_a_replaced_document_leaves_nothing_behind(corpus: Corpus, index: Index) -> None:
     versions = [
         Document("one", "Please cancel my order. " * times, {"version": times})
         for times in (150, 3, 80, 1)
     ]
-    with Corpus(address, encoder) as corpus:
-        for version in versions:
-            corpus.add([version])
-            assert corpus.text("one") == version.text
-        # All of them in one load: the last one holds.
-        corpus.add(versions[::-1])
-        assert corpus.text("one") == versions[0].text
-        corpus.add(versions)
-        assert corpus.text("one") == versions[-1].text
-        index = concrete(opensearch, index_name)
-        assert not list(find_faults(IndexHandle(opensearch, index, index_name)))
-        assert corpus.info().passages == 1
-        assert corpus.delete(["one", "never there"]) == 1
-        assert not contents(opensearch, index)["records"]
+    for version in versions:
+        corpus.add([version])
+        assert corpus.text("one") == version.text
+    # All of them in one load: the last one holds.
+    corpus.add(versions[::-1])
+    assert corpus.text("one") == versions[0].text
+    corpus.add(versions)
+    assert corpus.text("one") == versions[-1].text
+    assert not index.faults()
+    assert corpus.info().passages == 1
+    assert corpus.delete(["one", "never there"]) == 1
+    assert not index.contents()["records"]
 
 
-def test_deleting_and_writing_the_same_id_in_one_load(address: str, encoder: SpanEncoder) -> None:
-    with Corpus(address, encoder) as corpus:
-        corpus.add(documents(3))
-        store = corpus.store
-        with store.writer() as writer:
-            for part in encode_documents(documents(2), encoder):
-                writer.write(part)
-            assert writer.delete(["doc-001", "doc-002"]) == 2
-            for part in encode_documents([Document("doc-002", "Here again.")], encoder):
-                writer.write(part)
-        assert set(store.find_documents(["doc-000", "doc-001", "doc-002"])) == {
-            "doc-000",
-            "doc-002",
-        }
-        assert corpus.text("doc-002") == "Here again."
-        assert corpus.info().passages == 2
+def test_deleting_and_writing_the_same_id_in_one_load(corpus: Corpus) -> None:
+    corpus.add(documents(3))
+    store = corpus.store
+    with store.writer() as writer:
+        for part in encode_documents(documents(2), corpus.encoder):
+            writer.write(part)
+        assert writer.delete(["doc-001", "doc-002"]) == 2
+        for part in encode_documents([Document("doc-002", "Here again.")], corpus.encoder):
+            writer.write(part)
+    found = store.find_documents(["doc-000", "doc-001", "doc-002"])
+    assert set(found) == {"doc-000", "doc-002"}
+    assert corpus.text("doc-002") == "Here again."
+    assert corpus.info().passages == 2
 
 
-def test_an_id_in_two_sources_goes_to_the_dead_letters(
-    address: str, encoder: SpanEncoder, tmp_path: Path
-) -> None:
+def test_an_id_in_two_sources_goes_to_the_dead_letters(corpus: Corpus, tmp_path: Path) -> None:
     first = write_lines(tmp_path / "a.jsonl", [{"id": "x", "text": "Cancel my order."}])
     second = write_lines(
         tmp_path / "b.jsonl", [{"id": "x", "text": "Mine, too."}, {"id": "y", "text": "Other."}]
     )
     letters = tmp_path / "letters.jsonl"
-    with Corpus(address, encoder) as corpus:
-        summary = corpus.ingest([first, second], dead_letters=letters)
-        assert (summary.documents, summary.bad_records) == (2, 1)
-        assert "came before" in letters.read_text()
-        assert corpus.text("x") == "Cancel my order."
-        # The source with the bad record is read again, the other is not.
-        again = corpus.ingest([first, second], dead_letters=letters)
-        assert (again.sources, again.sources_unchanged, again.documents) == (1, 1, 0)
+    summary = corpus.ingest([first, second], dead_letters=letters)
+    assert (summary.documents, summary.bad_records) == (2, 1)
+    assert "came before" in letters.read_text()
+    assert corpus.text("x") == "Cancel my order."
+    # The source with the bad record is read again, the other is not.
+    again = corpus.ingest([first, second], dead_letters=letters)
+    assert (again.sources, again.sources_unchanged, again.documents) == (1, 1, 0)
 
 
 def test_a_source_is_finished_only_once_all_of_it_is_stored(
-    address: str, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
+    corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writing, "LOOKUP_DOCUMENTS", 2)
     monkeypatch.setattr(bulk, "CHUNK_ACTIONS", 3)
     given = [Document(each.id, each.text, source="file") for each in documents(12)]
-    with Corpus(address, encoder) as corpus:
-        corpus.add(documents(1))
-        store = corpus.store
-        with store.writer() as writer:
-            for part in encode_documents(given[:-1], encoder):
-                writer.write(part)
-                assert not store.source_signatures(["file"])
-            writer.finish_source("file", "signature")
-            for part in encode_documents(given[-1:], encoder):
-                writer.write(part)
-                if store.source_signatures(["file"]):
-                    assert len(store.find_documents(each.id for each in given[:-1])) == 11
-            writer.flush()
-            assert store.source_signatures(["file"]) == {"file": "signature"}
-        assert store.document_ids("file") == {each.id for each in given}
+    corpus.add(documents(1))
+    store = corpus.store
+    with store.writer() as writer:
+        for part in encode_documents(given[:-1], corpus.encoder):
+            writer.write(part)
+            assert not store.source_signatures(["file"])
+        writer.finish_source("file", "signature")
+        for part in encode_documents(given[-1:], corpus.encoder):
+            writer.write(part)
+            if store.source_signatures(["file"]):
+                assert len(store.find_documents(each.id for each in given[:-1])) == 11
+        writer.flush()
+        assert store.source_signatures(["file"]) == {"file": "signature"}
+    assert store.document_ids("file") == {each.id for each in given}
 
 
-def test_an_id_too_long_for_the_index_is_refused(address: str, encoder: SpanEncoder) -> None:
-    with Corpus(address, encoder) as corpus:
-        with pytest.raises(StoreError, match=r"1 of 2 documents rejected.*8191 are possible"):
-            corpus.add([Document("x" * 8192, "Cancel my order."), *documents(1)])
-        longest = Document("x" * 8191, "Cancel my order.")
-        corpus.add([longest])
-        assert corpus.text(longest.id) == longest.text
-        assert corpus.info().documents == 2
+def test_an_id_too_long_for_the_index_is_refused(corpus: Corpus) -> None:
+    with pytest.raises(StoreError, match=r"1 of 2 documents rejected.*8191 are possible"):
+        corpus.add([Document("x" * 8192, "Cancel my order."), *documents(1)])
+    longest = Document("x" * 8191, "Cancel my order.")
+    corpus.add([longest])
+    assert corpus.text(longest.id) == longest.text
+    assert corpus.info().documents == 2
 
 
-def test_settings_and_note_are_as_before_a_load(
-    opensearch: OpenSearch, address: str, index_name: str, encoder: SpanEncoder
-) -> None:
-    with Corpus(address, encoder) as corpus:
-        corpus.add(documents(1))
-        index = concrete(opensearch, index_name)
-        assert live_settings(opensearch, index) == (None, "1")
-        changed = {"refresh_interval": "7s", "number_of_replicas": 2}
-        opensearch.indices.put_settings(index=index, body={"index": changed})
-        with corpus.store.writer():
-            # No refresh; the copies of what is there already stay.
-            assert live_settings(opensearch, index) == ("-1", "2")
-            assert meta(opensearch, index)["restore"] == {
-                "refresh_interval": "7s",
-                "number_of_replicas": "2",
-            }
-        assert live_settings(opensearch, index) == ("7s", "2")
-        assert "restore" not in meta(opensearch, index)
-        assert corpus.delete(["doc-000"]) == 1
-        with corpus.store.writer():
-            assert live_settings(opensearch, index) == ("-1", "0")
-        assert live_settings(opensearch, index) == ("7s", "2")
+def test_settings_and_note_are_as_before_a_load(corpus: Corpus, index: Index) -> None:
+    corpus.add(documents(1))
+    assert index.settings == (None, "1")
+    index.change(refresh_interval="7s", number_of_replicas=2)
+    with corpus.store.writer():
+        # No refresh; the copies of what is there already stay.
+        assert index.settings == ("-1", "2")
+        assert index.meta["restore"] == {"refresh_interval": "7s", "number_of_replicas": "2"}
+    assert index.settings == ("7s", "2")
+    assert "restore" not in index.meta
+    assert corpus.delete(["doc-000"]) == 1
+    with corpus.store.writer():
+        assert index.settings == ("-1", "0")
+    assert index.settings == ("7s", "2")

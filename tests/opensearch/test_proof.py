@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -17,13 +16,7 @@ from slice_os.stores.cluster.search.scripted import PAINLESS, ScriptEngine
 from slice_os.stores.cluster.search.server_flows import ServerFlows
 from slice_os.stores.cluster.server.connection import IndexHandle
 
-from .texts import index_of
-
-
-@pytest.fixture(scope="module")
-def location(opensearch_url: str, encoder: SpanEncoder) -> Iterator[str]:
-    with index_of(3, opensearch_url, encoder) as location:
-        yield location
+COUNT = 3
 
 
 @pytest.mark.parametrize(

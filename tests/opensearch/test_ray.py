@@ -13,13 +13,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from opensearchpy import OpenSearch
 
 from slice_os import Corpus, InputError, MissingExtraError, SpanEncoder, StoreError
 from slice_os.ingest.readers import ReadOptions
 from tests.soak.ray_load import load_by_ray, ray_workers  # before Ray: it sets its variables
 
-from .support import assert_as_if_in_one_go, dialogues, live_settings, write_lines
+from .support import Index, assert_as_if_in_one_go, dialogues, write_lines
 
 pytest.importorskip("ray", reason="needs the extra 'ray'")
 
@@ -39,9 +38,8 @@ def workers() -> Iterator[None]:
 @pytest.mark.usefixtures("quick_lease")
 def test_a_load_with_killed_workers_equals_one_process_and_excludes_others(
     workers: None,
-    opensearch: OpenSearch,
+    index: Index,
     address: str,
-    index_name: str,
     encoder: SpanEncoder,
     tmp_path: Path,
 ) -> None:
@@ -97,8 +95,8 @@ def test_a_load_with_killed_workers_equals_one_process_and_excludes_others(
         fresh.ingest([path], dead_letters=letters)
         for phrase in ("what is the status of my order", "change my seat"):
             assert list(ours.search(phrase)) == list(fresh.search(phrase))
-    assert_as_if_in_one_go(opensearch, index_name, f"{index_name}-fresh", sources=False)
-    assert live_settings(opensearch, f"{index_name}-000001") == (None, "1")
+    assert_as_if_in_one_go(index.client, index.alias, f"{index.alias}-fresh", sources=False)
+    assert index.settings == (None, "1")
 
     # Another writer excludes a load for as long as it is there; only what has changed is written.
     changed = [*rows[1:], {**rows[0], "text": "All new."}]

@@ -21,19 +21,13 @@ from slice_os.stores.cluster.search.scripted import ScriptEngine
 from slice_os.text.documents import Extent, Segment
 
 from .node import Node
-from .texts import dialogues, index_of
+from .texts import dialogues
 
 pytestmark = pytest.mark.version
 
 COUNT = 30
 PHRASES = ["please change my seat", "I need my boarding pass"]
 FUSIONS = ["convex", "cosine", "rrf"]
-
-
-@pytest.fixture(scope="module")
-def location(opensearch_url: str, encoder: SpanEncoder) -> Iterator[str]:
-    with index_of(COUNT, opensearch_url, encoder) as location:
-        yield location
 
 
 @pytest.fixture
@@ -234,28 +228,26 @@ def in_turns(document: Document) -> Document:
 
 
 def test_an_index_that_grows_is_no_longer_searched_wholly(
-    address: str, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
+    corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for engine in ("PAINLESS", "NATIVE"):
         few = replace(getattr(scripted, engine), exhaustive_pieces=1_000)
         monkeypatch.setattr(scripted, engine, few)
-    with Corpus(address, encoder) as corpus:
-        corpus.add(dialogues(4))
-        assert corpus.search(PHRASES[0]).exhaustive
-        corpus.add(dialogues(COUNT))
-        assert not corpus.search(PHRASES[0]).exhaustive
-        assert not corpus.search(PHRASES[0]).exhaustive
-        narrow = corpus.search(PHRASES[0], where={"number": ["0", "2"]})
-        assert narrow.exhaustive
-        assert {hit.metadata["number"] for hit in narrow} <= {0, 2}
+    corpus.add(dialogues(4))
+    assert corpus.search(PHRASES[0]).exhaustive
+    corpus.add(dialogues(COUNT))
+    assert not corpus.search(PHRASES[0]).exhaustive
+    assert not corpus.search(PHRASES[0]).exhaustive
+    narrow = corpus.search(PHRASES[0], where={"number": ["0", "2"]})
+    assert narrow.exhaustive
+    assert {hit.metadata["number"] for hit in narrow} <= {0, 2}
 
 
-def test_nothing_to_find(address: str, encoder: SpanEncoder, large: None) -> None:
-    with Corpus(address, encoder) as corpus:
-        corpus.add([Document("empty", " ")])
-        for fusion in FUSIONS:
-            assert not corpus.search(PHRASES, fusion=fusion)
-        assert not corpus.mine(PHRASES)
+def test_nothing_to_find(corpus: Corpus, large: None) -> None:
+    corpus.add([Document("empty", " ")])
+    for fusion in FUSIONS:
+        assert not corpus.search(PHRASES, fusion=fusion)
+    assert not corpus.mine(PHRASES)
 
 
 @pytest.mark.parametrize("threshold", [0.4, 0.6])

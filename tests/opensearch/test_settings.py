@@ -11,10 +11,9 @@ import pytest
 from opensearchpy import OpenSearch
 
 from slice_os import Corpus, EncoderMismatchError, SliceError, SpanEncoder, StoreError
-from slice_os.stores.cluster.schema.settings import META
 from slice_os.stores.cluster.server.connection import parse_location
 
-from .support import call_cli, concrete, documents, meta
+from .support import Index, call_cli, documents
 
 SENTINEL = "s3ntinel"
 FLOATS = {"vec": {"type": "float"}}
@@ -85,28 +84,16 @@ def test_no_server() -> None:
 
 
 @pytest.fixture
-def corpus(address: str, encoder: SpanEncoder) -> Corpus:
-    with Corpus(address, encoder) as corpus:
+def corpus(corpus: Corpus) -> Corpus:
+    with corpus:
         corpus.add(documents(1))
     return corpus
 
 
-def change_meta(client: OpenSearch, index: str, **changes: object) -> None:
-    changed = {META: meta(client, index) | changes}
-    client.indices.put_mapping(index=index, body={"_meta": changed})
-
-
 def test_another_encoder_is_refused(
-    opensearch: OpenSearch,
-    corpus: Corpus,
-    index_name: str,
-    address: str,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
+    corpus: Corpus, index: Index, address: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    index = concrete(opensearch, index_name)
-    other = meta(opensearch, index)["encoder"] | {"encoder_id": "ffff", "name": "another"}
-    change_meta(opensearch, index, encoder=other)
+    index.note(encoder=index.meta["encoder"] | {"encoder_id": "ffff", "name": "another"})
     for use in (lambda: corpus.search("cancel"), lambda: corpus.add(documents(2))):
         with pytest.raises(EncoderMismatchError, match=r"made by another .*\(ffff\), not by"):
             use()
@@ -118,10 +105,8 @@ def test_another_encoder_is_refused(
 
 
 @pytest.mark.parametrize("version", [1, 99])
-def test_another_schema_is_refused(
-    opensearch: OpenSearch, corpus: Corpus, index_name: str, version: int
-) -> None:
-    change_meta(opensearch, concrete(opensearch, index_name), schema_version=version)
+def test_another_schema_is_refused(corpus: Corpus, index: Index, version: int) -> None:
+    index.note(schema_version=version)
     with pytest.raises(StoreError, match=rf"schema version {version}.*upgrade slice-os.*again"):
         corpus.search("cancel my order")
 

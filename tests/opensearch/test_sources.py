@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from slice_os import Corpus, Document, SpanEncoder
+from slice_os import Corpus, Document
 from slice_os.stores.cluster.search import listing
 
 KNOWN = "ReadOptions(id_field='id', text_field='text', metadata_fields=None)"
@@ -22,12 +21,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("calls/sub/b.txt").write_text("Please change my seat.")
     Path("calls/c.jsonl").write_text('{"id": "r1", "text": "One."}\n{"text": "Two."}\n')
     return tmp_path
-
-
-@pytest.fixture
-def corpus(address: str, encoder: SpanEncoder) -> Iterator[Corpus]:
-    with Corpus(address, encoder) as corpus:
-        yield corpus
 
 
 def stored(corpus: Corpus) -> dict[str, str]:

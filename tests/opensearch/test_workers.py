@@ -34,13 +34,12 @@ from slice_os.stores.protocol import WorkShare
 
 from .proxy import Forward, Proxy, Reply, Request, proxying, refusing
 from .support import (
+    DEAD,
+    Index,
     assert_as_if_in_one_go,
-    concrete,
     dialogues,
     documents,
-    live_settings,
     merge_away,
-    meta,
     run_cli,
     start_cli,
     write_lines,
@@ -51,20 +50,13 @@ KILLED = (1, 3)
 PHRASES = ("what is the status of my order", "please change my seat", "I need a refund")
 
 
-def leases(client: OpenSearch, index: str) -> set[str]:
-    index = lease.index_of_leases(index)
-    client.indices.refresh(index=index)
-    found = client.search(index=index)
-    return {hit["_id"] for hit in found["hits"]["hits"]}
-
-
 @pytest.mark.slow
 @pytest.mark.release
 def test_four_workers_of_which_two_are_killed_equal_one(
-    opensearch: OpenSearch, address: str, index_name: str, encoder: SpanEncoder, tmp_path: Path
+    index: Index, address: str, encoder: SpanEncoder, tmp_path: Path
 ) -> None:
     """Real processes; what they start with is no index at all."""
-    index = f"{index_name}-000001"
+    first = f"{index.alias}-000001"
     letters = tmp_path / "letters.jsonl"
     for number in range(24):
         write_lines(tmp_path / f"{number:02}.jsonl", dialogues(3, first=3 * number))
@@ -80,7 +72,7 @@ def test_four_workers_of_which_two_are_killed_equal_one(
     def writes(number: int) -> bool:
         with suppress(TransportError):
             key = f"writer-{number + 1}-of-{WORKERS}"
-            return opensearch.exists(index=lease.index_of_leases(index), id=key)
+            return index.client.exists(index=lease.index_of_leases(first), id=key)
         return False
 
     seed = random.randrange(1_000_000)
@@ -110,18 +102,18 @@ def test_four_workers_of_which_two_are_killed_equal_one(
     assert sorted(worker.returncode for worker in workers) == [0, 0, 0, 1], (seed, outputs)
     assert str(tmp_path / "bad.jsonl") in letters.read_text()
 
-    assert concrete(opensearch, index_name) == index
+    assert index.name == first
     with Corpus(f"{address}-fresh", encoder) as fresh, Corpus(address, encoder) as ours:
         fresh.ingest([pattern], dead_letters=letters)
-        for merged in (index, f"{index_name}-fresh-000001"):
-            merge_away(opensearch, merged)
+        for merged in (first, f"{index.alias}-fresh-000001"):
+            merge_away(index.client, merged)
         for phrase in PHRASES:
             assert list(ours.search(phrase)) == list(fresh.search(phrase))
         ours_mined, fresh_mined = (store.mine(PHRASES, threshold=0.6) for store in (ours, fresh))
         assert len(ours_mined) > 3
         assert sorted(map(str, ours_mined)) == sorted(map(str, fresh_mined))
-    assert_as_if_in_one_go(opensearch, index_name, f"{index_name}-fresh")
-    assert live_settings(opensearch, index) == (None, "1")
+    assert_as_if_in_one_go(index.client, index.alias, f"{index.alias}-fresh")
+    assert index.settings == (None, "1")
     status, _, errors = run_cli("store", "check", "--store", address, cwd=tmp_path)
     assert (status, "every document has its passages" in errors) == (0, True)
 
@@ -140,29 +132,25 @@ def written_by(
 
 
 @pytest.fixture
-def corpus(address: str, encoder: SpanEncoder) -> Iterator[Corpus]:
-    with Corpus(address, encoder) as corpus:
-        corpus.add([])
-        yield corpus
+def corpus(corpus: Corpus) -> Corpus:
+    corpus.add([])
+    return corpus
 
 
 @pytest.mark.usefixtures("quick_lease")
 class TestTogether:
-    def test_the_last_one_restores_the_settings(
-        self, opensearch: OpenSearch, corpus: Corpus, index_name: str
-    ) -> None:
-        index = concrete(opensearch, index_name)
-        opensearch.indices.put_settings(index=index, body={"index": {"refresh_interval": "7s"}})
+    def test_the_last_one_restores_the_settings(self, corpus: Corpus, index: Index) -> None:
+        index.change(refresh_interval="7s")
         first, second = written_by(corpus, "1/3"), written_by(corpus, "3/3", first=3)
         with second:
             with first:
-                assert leases(opensearch, index) == {"writer-1-of-3", "writer-3-of-3"}
-                assert live_settings(opensearch, index) == ("-1", "0")
-            assert live_settings(opensearch, index) == ("-1", "0")
-            assert leases(opensearch, index) == {"writer-3-of-3"}
-        assert live_settings(opensearch, index) == ("7s", "1")
-        assert leases(opensearch, index) == set()
-        assert not {"restore", "load"} & meta(opensearch, index).keys()
+                assert index.leases() == {"writer-1-of-3", "writer-3-of-3"}
+                assert index.settings == ("-1", "0")
+            assert index.settings == ("-1", "0")
+            assert index.leases() == {"writer-3-of-3"}
+        assert index.settings == ("7s", "1")
+        assert index.leases() == set()
+        assert not {"restore", "load"} & index.meta.keys()
         assert corpus.info().documents == 6
 
     @pytest.mark.parametrize(
@@ -188,7 +176,7 @@ class TestTogether:
         assert corpus.info().documents == 3
 
     def test_an_error_in_one_is_repaired_by_the_last(
-        self, opensearch: OpenSearch, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+        self, corpus: Corpus, index: Index, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def lost(*_: object) -> NoReturn:
             raise StoreError("it can delete nothing any more")
@@ -207,67 +195,53 @@ class TestTogether:
             with pytest.raises(ZeroDivisionError):
                 fail(store)
             # Its passages are there, since the other one may not repair yet.
-            assert live_settings(opensearch, store.handle.name)[0] == "-1"
+            assert index.settings[0] == "-1"
             (fault,) = [fault for fault in find_faults(store.handle) if fault.doc_id == "doc-000"]
             assert fault.surplus
         assert not list(find_faults(store.handle))
-        assert live_settings(opensearch, store.handle.name) == (None, "1")
-        assert not {"restore", "load"} & meta(opensearch, store.handle.name).keys()
+        assert index.settings == (None, "1")
+        assert not {"restore", "load"} & index.meta.keys()
         assert corpus.info().documents == 3
 
     def test_one_that_never_comes_back_is_waited_for_and_cleared_away(
-        self, opensearch: OpenSearch, corpus: Corpus, index_name: str
+        self, corpus: Corpus, index: Index
     ) -> None:
-        with written_by(corpus, "1/2") as store:
-            dead = {"kind": "writer", "source": "elsewhere", "ordinal": 1, "signature": "x"}
-            held = lease.index_of_leases(store.handle.name)
-            opensearch.index(index=held, id="writer-2-of-2", body=dead)
-        assert leases(opensearch, store.handle.name) == set()
-        assert live_settings(opensearch, store.handle.name) == (None, "1")
+        with written_by(corpus, "1/2"):
+            index.leave("writer-2-of-2")
+        assert index.leases() == set()
+        assert index.settings == (None, "1")
 
-    def test_another_division_takes_over_from_the_dead(
-        self, opensearch: OpenSearch, corpus: Corpus, index_name: str
-    ) -> None:
-        index = concrete(opensearch, index_name)
-        dead = {"kind": "writer", "source": "elsewhere", "ordinal": 1, "signature": "x"}
+    def test_another_division_takes_over_from_the_dead(self, corpus: Corpus, index: Index) -> None:
         with suppress(StoreError), written_by(corpus, "1/8") as store:
             for key in ("writer-1-of-8", "writer-5-of-8"):
-                opensearch.index(index=lease.index_of_leases(index), id=key, body=dead)
+                index.leave(key)
             for thread in threading.enumerate():
                 if thread.name == "lease":
                     thread.join(60)  # until it sees that it has lost its lease
-        assert leases(opensearch, index) == {"writer-1-of-8", "writer-5-of-8"}
-        assert meta(opensearch, index)["load"] == {"parts": 8, "interrupted": False}
+        assert index.leases() == {"writer-1-of-8", "writer-5-of-8"}
+        assert index.meta["load"] == {"parts": 8, "interrupted": False}
         with written_by(corpus, "2/16", first=3):
-            assert leases(opensearch, index) == {"writer-2-of-16"}
-        assert leases(opensearch, index) == set()
-        assert live_settings(opensearch, index) == (None, "1")
+            assert index.leases() == {"writer-2-of-16"}
+        assert index.leases() == set()
+        assert index.settings == (None, "1")
         assert not list(find_faults(store.handle))
 
 
 @pytest.mark.usefixtures("quick_lease")
-def test_a_live_writer_whose_process_id_is_unknown_here(
-    opensearch: OpenSearch, corpus: Corpus, index_name: str
-) -> None:
+def test_a_live_writer_whose_process_id_is_unknown_here(corpus: Corpus, index: Index) -> None:
     """As in another container with the same host name."""
-    index = lease.index_of_leases(concrete(opensearch, index_name))
     with subprocess.Popen(["true"]) as ended:
         ended.wait()
     with pytest.raises(ProcessLookupError):
         os.kill(ended.pid, 0)
-    record = {
-        "kind": "writer",
-        "source": socket.gethostname(),
-        "ordinal": ended.pid,
-        "signature": "x",
-    }
+    record = DEAD | {"source": socket.gethostname(), "ordinal": ended.pid}
     gone = Event()
 
     def beat() -> None:
         while not gone.wait(lease.BEAT_SECONDS):
-            opensearch.index(index=index, id="writer-1-of-1", body=record)
+            index.leave("writer-1-of-1", record)
 
-    opensearch.index(index=index, id="writer-1-of-1", body=record)
+    index.leave("writer-1-of-1", record)
     holder = Thread(target=beat)
     holder.start()
     try:
@@ -311,14 +285,9 @@ def test_one_that_was_cut_off_writes_nothing_after_another_took_over(
 
 
 @pytest.mark.usefixtures("quick_lease")
-def test_the_last_request_of_a_killed_writer_arrives_late(
-    opensearch: OpenSearch, corpus: Corpus, index_name: str
-) -> None:
-    index = lease.index_of_leases(concrete(opensearch, index_name))
-    record = {"kind": "writer", "source": "elsewhere", "ordinal": 1, "signature": "x"}
-    written = {"index": index, "id": "writer-1-of-1", "body": record}
-    opensearch.index(**written)
-    late = Timer(lease.SILENCE_SECONDS / 2, opensearch.index, kwargs=written)
+def test_the_last_request_of_a_killed_writer_arrives_late(corpus: Corpus, index: Index) -> None:
+    index.leave("writer-1-of-1")
+    late = Timer(lease.SILENCE_SECONDS / 2, index.leave, ["writer-1-of-1"])
     late.start()
     try:
         assert corpus.add(documents(1)) == 1
@@ -327,47 +296,34 @@ def test_the_last_request_of_a_killed_writer_arrives_late(
 
 
 @pytest.mark.usefixtures("quick_lease")
-def test_after_a_process_was_killed_while_it_began(
-    opensearch: OpenSearch, corpus: Corpus, index_name: str
-) -> None:
-    index = concrete(opensearch, index_name)
-    dead = {"kind": "writer", "source": "elsewhere", "ordinal": 1, "signature": "x"}
-    opensearch.index(index=lease.index_of_leases(index), id=lease.GATE_KEY, body=dead)
-    noted = meta(opensearch, index) | {
-        "restore": {"refresh_interval": "7s"},
-        "load": {"parts": 1, "interrupted": True},
-    }
-    opensearch.indices.put_mapping(index=index, body={"_meta": {"slice_os": noted}})
+def test_after_a_process_was_killed_while_it_began(corpus: Corpus, index: Index) -> None:
+    index.leave(lease.GATE_KEY)
+    index.note(restore={"refresh_interval": "7s"}, load={"parts": 1, "interrupted": True})
     assert corpus.add(documents(2)) == 2
-    assert leases(opensearch, index) == set()
-    assert live_settings(opensearch, index)[0] == "7s"
-    assert "restore" not in meta(opensearch, index)
+    assert index.leases() == set()
+    assert index.settings[0] == "7s"
+    assert "restore" not in index.meta
 
 
 class TestCreating:
     def test_many_at_once_make_one_index(
-        self, opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
+        self, opensearch_url: str, index: Index, encoder: SpanEncoder
     ) -> None:
         def make(_: int) -> str:
             with OpenSearch(opensearch_url, timeout=60) as client:
-                return OpenSearchStore.create(client, index_name, encoder).handle.name
+                return OpenSearchStore.create(client, index.alias, encoder).handle.name
 
         with ThreadPoolExecutor(6) as executor:
             made = set(executor.map(make, range(6)))
-        assert made == {f"{index_name}-000001"}
-        assert concrete(opensearch, index_name) == f"{index_name}-000001"
-        assert "unfinished" not in meta(opensearch, f"{index_name}-000001")
-        assert not opensearch.indices.exists(index=f"{index_name}-000002")
+        assert made == {index.name} == {f"{index.alias}-000001"}
+        assert "unfinished" not in index.meta
+        assert not index.client.indices.exists(index=f"{index.alias}-000002")
         other = IndexOptions(policy="all")
         with pytest.raises(StoreError, match="made with another encoder or other options"):
-            OpenSearchStore.create(opensearch, index_name, encoder, options=other)
+            OpenSearchStore.create(index.client, index.alias, encoder, options=other)
 
     def test_what_a_killed_process_began_is_completed(
-        self,
-        opensearch: OpenSearch,
-        index_name: str,
-        encoder: SpanEncoder,
-        monkeypatch: pytest.MonkeyPatch,
+        self, index: Index, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def killed(*_: object) -> None:
             raise KeyboardInterrupt
@@ -375,19 +331,19 @@ class TestCreating:
         with monkeypatch.context() as patched:
             patched.setattr(indices, "finish", killed)
             with pytest.raises(KeyboardInterrupt):
-                OpenSearchStore.create(opensearch, index_name, encoder)
-        assert meta(opensearch, f"{index_name}-000001")["unfinished"]
-        store = OpenSearchStore.create(opensearch, index_name, encoder)
-        assert store.handle.name == f"{index_name}-000001"
+                OpenSearchStore.create(index.client, index.alias, encoder)
+        first = f"{index.alias}-000001"
+        assert Index(index.client, first).meta["unfinished"]
+        store = OpenSearchStore.create(index.client, index.alias, encoder)
+        assert store.handle.name == first
         assert store.settings.projection is not None
 
     def test_unfinished_with_other_settings_is_left_alone(
-        self, opensearch: OpenSearch, index_name: str, encoder: SpanEncoder
+        self, index: Index, encoder: SpanEncoder
     ) -> None:
-        handle = IndexHandle(opensearch, index_name, index_name)
+        handle = IndexHandle(index.client, index.alias, index.alias)
         options = IndexOptions(policy="all")
         settings = choose(options, encoder.card, 64, encoder.projection, OPENSEARCH)
         indices.make_version(handle, (), options, settings)
-        store = OpenSearchStore.create(opensearch, index_name, encoder)
-        assert store.handle.name == f"{index_name}-000002"
-        assert concrete(opensearch, index_name) == f"{index_name}-000002"
+        store = OpenSearchStore.create(index.client, index.alias, encoder)
+        assert store.handle.name == index.name == f"{index.alias}-000002"

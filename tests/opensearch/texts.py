@@ -29,15 +29,22 @@ def write_dialogues(path: Path, count: int) -> Path:
 
 
 @contextmanager
-def index_of(documents: int | Iterable[Document], url: str, encoder: SpanEncoder) -> Iterator[str]:
-    """The address of an index with some documents, or so many dialogues, for a module of tests."""
+def own_address(url: str) -> Iterator[str]:
+    """The address of an index that is deleted at the end."""
     name = f"test-{uuid.uuid4().hex[:12]}"
-    with Corpus(f"{url}/{name}", encoder, index=IndexOptions(replicas=0)) as corpus:
-        corpus.add(dialogues(documents) if isinstance(documents, int) else documents)
     yield f"{url}/{name}"
     with OpenSearch(url) as client:
         client.indices.delete(index=f"{name}-0*")
         client.indices.delete_index_template(name=f"slice-os-{name}")
+
+
+@contextmanager
+def index_of(documents: int | Iterable[Document], url: str, encoder: SpanEncoder) -> Iterator[str]:
+    """The address of an index with some documents, or so many dialogues, for a module of tests."""
+    with own_address(url) as address:
+        with Corpus(address, encoder, index=IndexOptions(replicas=0)) as corpus:
+            corpus.add(dialogues(documents) if isinstance(documents, int) else documents)
+        yield address
 
 
 def _document(number: int, record: dict) -> Document:
