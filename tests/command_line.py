@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
@@ -25,3 +27,10 @@ class Outcome(NamedTuple):
 
 
 Run = Callable[..., Outcome]
+
+
+def printed(command: str | Sequence[str | Path], **options: Any) -> str:
+    """What a command prints in its own process; the options are those of ``subprocess.run``."""
+    done = subprocess.run(command, capture_output=True, text=True, **options)
+    assert done.returncode == 0, f"{command}\n{done.stdout[-20_000:]}\n{done.stderr}"
+    return done.stdout

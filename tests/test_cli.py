@@ -17,7 +17,7 @@ import pytest
 from slice_os import Corpus, Document, SpanEncoder
 from slice_os.cli.commands import PLACES
 
-from .command_line import Outcome, Run
+from .command_line import Outcome, Run, printed
 
 REPOSITORY = Path(__file__).parents[1]
 COMMAND = [sys.executable, "-c", "from slice_os.cli import main; main()"]
@@ -184,15 +184,9 @@ class TestIngest:
         assert "passages of 128 word pieces, not 64" in error_line(outcome, 1)
 
     def test_reads_standard_input(self) -> None:
-        outcome = subprocess.run(
-            [*COMMAND, "scan", "-", "--format", "jsonl", "-p", "stop", "--threshold", "0.9"],
-            input='{"id": "1", "text": "please stop now"}\n',
-            capture_output=True,
-            text=True,
-            check=True,
-            env=ENVIRONMENT,
-        )
-        hit = orjson.loads(outcome.stdout)
+        command = [*COMMAND, "scan", "-", "--format", "jsonl", "-p", "stop", "--threshold", "0.9"]
+        given = '{"id": "1", "text": "please stop now"}\n'
+        hit = orjson.loads(printed(command, input=given, env=ENVIRONMENT))
         assert (hit["doc_id"], hit["text"], hit["bm25"]) == ("1", "stop", None)
 
 
@@ -409,15 +403,10 @@ class TestHelp:
             "    heavy = {'numpy', 'onnxruntime', 'tokenizers', 'torch', 'sqlite3'}\n"
             "    print(f'\\f{command}: {sorted(heavy & set(sys.modules))}', end='\\f')"
         )
-        outcome = subprocess.run(
-            [sys.executable, "-c", code, *commands],
-            capture_output=True,
-            text=True,
-            check=True,
-            # What measures coverage imports sqlite3 itself.
-            env={name: value for name, value in ENVIRONMENT.items() if "COVERAGE" not in name},
-        )
-        *told, end = outcome.stdout.split("\f")
+        # What measures coverage imports sqlite3 itself.
+        variables = {name: value for name, value in ENVIRONMENT.items() if "COVERAGE" not in name}
+        shown = printed([sys.executable, "-c", code, *commands], env=variables)
+        *told, end = shown.split("\f")
         assert (told[1::2], end) == ([f"{command}: []" for command in commands], "")
         assert all(shown.startswith(("Usage: slice-os", "  Find every")) for shown in told[::2])
 

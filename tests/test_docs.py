@@ -28,6 +28,8 @@ from slice_os import Corpus
 from slice_os.cli import cli
 from slice_os.query.fusion import BM25_WEIGHT
 
+from .command_line import printed
+
 REPOSITORY = Path(__file__).parents[1]
 README = REPOSITORY / "README.md"
 ROOM = 0.003
@@ -123,13 +125,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, demo_store: Path) -> Path:
 def run(command: str | list[str], folder: Path) -> str:
     binaries = Path(sys.executable).parent
     path = f"{binaries}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path}
     shell = isinstance(command, str)
-    done = subprocess.run(
-        command, shell=shell, cwd=folder, env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, f"{command}: {done.stderr}"
-    return done.stdout
+    return printed(command, shell=shell, cwd=folder, env=os.environ | {"PATH": path})
 
 
 def run_here(line: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
@@ -280,7 +277,11 @@ def test_documented_commands_have_the_options_that_the_page_says(page: Path) -> 
 def parser_of(script: Path) -> argparse.ArgumentParser:
     """The parser of a script, read from its source: what it imports need not be there."""
     parser = argparse.ArgumentParser(exit_on_error=False)
-    for call in ast.walk(ast.parse(script.read_text("utf-8"))):
+    sources = [script]
+    if "options(__doc__)" in script.read_text("utf-8"):
+        sources.append(REPOSITORY / "tests" / "soak" / "report.py")
+    trees = [ast.parse(source.read_text("utf-8")) for source in sources]
+    for call in (call for tree in trees for call in ast.walk(tree)):
         if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "add_argument":
             known = {"action", "nargs", "choices", "required"}
             settings = {}

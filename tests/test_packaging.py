@@ -24,6 +24,7 @@ from filelock import FileLock
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from .command_line import printed
 from .conftest import Shared
 
 REPOSITORY = Path(__file__).parents[1]
@@ -290,9 +291,7 @@ def test_the_installed_wheel_searches(environment: Path, tmp_path: Path) -> None
     def run(*command: str | Path) -> str:
         # Hide the checkout and any outer settings.
         clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-        done = subprocess.run(command, cwd=tmp_path, env=clean, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        return printed(command, cwd=tmp_path, env=clean)
 
     names = ["slice_os", *(f"slice_os.{name}" for name in FOLDERS)]
     files = run(binaries / "python", "-c", f"import {', '.join(names)}; print(slice_os.__file__)")
@@ -323,8 +322,8 @@ def test_large_files_are_named_with_a_reason() -> None:
     if not (REPOSITORY / ".git").exists():
         pytest.skip("this is no checkout of git")
     command = ["git", "ls-files", "-z"]
-    listed = subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True, text=True)
-    files = [REPOSITORY / name for name in filter(None, listed.stdout.split("\0"))]
+    listed = printed(command, cwd=REPOSITORY).split("\0")
+    files = [REPOSITORY / name for name in filter(None, listed)]
     large = {
         path.relative_to(REPOSITORY).as_posix()
         for path in files

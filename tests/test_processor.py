@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import platform
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from .command_line import printed
 
 REPOSITORY = Path(__file__).parents[1]
 HASWELL = ("qemu-x86_64", "-cpu", "Haswell")
@@ -46,11 +47,7 @@ pytestmark = [
 
 def computed(runner: tuple[str, ...], given: str) -> tuple[np.ndarray, np.ndarray]:
     command = [*runner, sys.executable, "-c", PROGRAM]
-    done = subprocess.run(
-        command, input=given, cwd=REPOSITORY, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    cosines, probabilities = json.loads(done.stdout)
+    cosines, probabilities = json.loads(printed(command, input=given, cwd=REPOSITORY))
     return np.array(cosines), np.array(probabilities)
 
 

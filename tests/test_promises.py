@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
+
+from .command_line import printed
 
 RUN = """
 import os, sys
@@ -36,7 +37,4 @@ def test_work_with_a_local_store_connects_to_nothing_and_unpickles_nothing(tmp_p
     (tmp_path / "calls").mkdir()
     (tmp_path / "calls" / "a.html").write_text("<p>Please end my plan today.</p>")
     (tmp_path / "calls" / "b.jsonl").write_text('{"id": "b", "text": "I want to end my plan."}\n')
-    command = [sys.executable, "-c", RUN, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("end my plan") >= 3
+    assert printed([sys.executable, "-c", RUN, str(tmp_path)]).count("end my plan") >= 3

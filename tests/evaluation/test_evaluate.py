@@ -14,6 +14,8 @@ from slice_os.evaluation import HARNESSES, Evaluation, evaluate, load_harness, o
 from slice_os.evaluation.measures import Graded, Measure
 from slice_os.evaluation.sts_b_context import harness as sts_b_context
 
+from ..command_line import printed
+
 REPOSITORY = Path(__file__).parents[2]
 TABLE = """\tline\tparaphrase\tpassage\tgoldsim
 0\tA man eats\ta man is eating\tIn the hall a man is eating some bread.\t4.5
@@ -133,8 +135,4 @@ class TestMeasures:
 
 
 def run(script: str) -> str:
-    outcome = subprocess.run(
-        [sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True
-    )
-    assert outcome.returncode == 0, outcome.stderr
-    return outcome.stdout
+    return printed([sys.executable, "-c", script], cwd=REPOSITORY)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from importlib.metadata import metadata
 
 import pytest
+
+from ..command_line import printed
 
 PROGRAM = """
 import sys
@@ -29,8 +30,7 @@ for module, extra in {
 
 
 def test_the_extra_is_named() -> None:
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    printed([sys.executable, "-c", PROGRAM])
 
 
 @pytest.mark.parametrize("extra", ["langchain", "haystack", "llama-index", "spacy", "mcp"])

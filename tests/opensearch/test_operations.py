@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -20,6 +19,7 @@ from opensearchpy import OpenSearch
 from slice_os import Corpus, IndexOptions, SpanEncoder
 from slice_os.stores.cluster.server import detection
 
+from ..command_line import printed
 from .node import Node
 from .runtime import Runtime
 from .support import call_cli, write_lines
@@ -155,16 +155,10 @@ def test_the_commands_run_and_a_restored_index_answers_as_before(
     def run(block: str) -> str:
         command = block.replace(ADDRESS, node.url).replace("demo/dialogues.jsonl", str(path))
         command = command.replace("/var/backups/opensearch", node.settings["path.repo"][0])
-        done = subprocess.run(
-            ["sh", "-euc", command],
-            cwd=tmp_path,
-            env={**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}"},
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, f"{block}\n{done.stderr}"
-        assert '"error"' not in done.stdout, done.stdout
-        return done.stdout
+        variables = os.environ | {"PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}"}
+        answer = printed(["sh", "-euc", command], cwd=tmp_path, env=variables)
+        assert '"error"' not in answer, answer
+        return answer
 
     *before, restore = fences("sh")
     answers = [run(block) for block in before]

@@ -6,9 +6,8 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,14 @@ import pytest
 from click.testing import CliRunner
 from opensearchpy import OpenSearch
 
-from slice_os import Corpus, OpenSearchStore, SpanEncoder
+from slice_os import Corpus, OpenSearchStore
 from slice_os.cli import cli
 
-from .texts import index_of
+from ..command_line import printed
 
 DOCS = Path(__file__).parents[2] / "docs"
 ADDRESS = "http://localhost:9200"
+COUNT = 15
 PHRASE = "I want to cancel my booking"
 
 
@@ -30,12 +30,6 @@ def blocks(language: str) -> list[str]:
     names = ("opensearch.md", "another-language.md", "token-vectors.md")
     pages = [(DOCS / name).read_text("utf-8") for name in names]
     return re.findall(rf"^```{language}\n(.*?)^```$", "\n".join(pages), re.M | re.S)
-
-
-@pytest.fixture(scope="module")
-def location(opensearch_url: str, encoder: SpanEncoder) -> Iterator[str]:
-    with index_of(15, opensearch_url, encoder) as location:
-        yield location
 
 
 @pytest.fixture
@@ -128,16 +122,9 @@ def test_the_example_with_curl_runs(location: str) -> None:
     (example,) = [block for block in blocks("sh") if "curl" in block]
     command = example.replace(f"{ADDRESS}/calls", location)
     command = command.replace(ADDRESS, location.rpartition("/")[0])
-    binaries = Path(sys.executable).parent
-    done = subprocess.run(
-        command,
-        shell=True,
-        env={**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    dense, bm25, _ = json.loads(done.stdout)["responses"]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    answer = printed(command, shell=True, env=os.environ | {"PATH": path})
+    dense, bm25, _ = json.loads(answer)["responses"]
     assert {hit["_source"]["metadata"]["domain"] for hit in dense["hits"]["hits"]} == {"airline"}
     assert dense["hits"]["hits"][0]["_score"] > 0.5
     assert bm25["hits"]["hits"]
@@ -152,9 +139,7 @@ def test_curl_sends_every_request(location: str, query: Callable[..., str]) -> N
         command = ["curl", "-sS", "--fail-with-body", "-H", "Content-Type: application/json"]
         command += ["--data-binary", "@-", location.rpartition("/")[0] + path]
         body = "".join(json.dumps(line) + "\n" for line in lines)
-        done = subprocess.run(command, input=body, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout
-        answer: dict[str, Any] = json.loads(done.stdout)
+        answer: dict[str, Any] = json.loads(printed(command, input=body))
         return answer
 
     answers = curl(asked["candidates"]["path"], *asked["candidates"]["lines"])["responses"]
@@ -176,6 +161,4 @@ def test_the_examples_in_python_run(location: str, block: str) -> None:
     url, _, name = location.rpartition("/")
     program = block.replace(f"{ADDRESS}/calls", location)
     program = program.replace(ADDRESS, url).replace('"calls"', f'"{name}"')
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+    assert printed([sys.executable, "-c", program])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -29,6 +28,7 @@ from slice_os.service.asgi.keys import new_key
 from slice_os.topics import Topic
 from slice_os.topics.run import search_topics
 
+from ..command_line import printed
 from .conftest import DOCUMENTS, ENVIRONMENT, REPOSITORY, Server, served
 
 PHRASE = "I want to cancel my subscription"
@@ -246,7 +246,4 @@ def test_the_examples_of_the_documentation_run(server: Server) -> None:
     assert len(programs) == 2
     for program in programs:
         asking = program.replace("http://127.0.0.1:8000", server.address)
-        command = [sys.executable, "-c", asking]
-        done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        assert done.stdout
+        assert printed([sys.executable, "-c", asking], env=ENVIRONMENT)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+
+from ..command_line import printed
 
 ASSETS = Path(__file__).parents[2] / "slice_os" / "service" / "web" / "assets"
 BEST = "of the 2 best passages"
@@ -60,6 +61,4 @@ def test_state_and_scores_need_no_page(expression: str, value: object) -> None:
     script = f"{BEGIN}\nconsole.log(JSON.stringify({expression}));"
     assert NODE is not None
     command = [NODE, "--no-warnings", "--input-type=module", "--eval", script]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert answer.returncode == 0, answer.stderr
-    assert json.loads(answer.stdout) == value
+    assert json.loads(printed(command)) == value
