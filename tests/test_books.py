@@ -20,6 +20,8 @@ pytest.importorskip("lxml")
 
 ROOT = "<rootfiles><rootfile full-path='{}'/></rootfiles>"
 XHTML = "application/xhtml+xml"
+MISSING = "chapters that are missing"
+LOCKED = "encrypted chapters left out"
 OUTSIDE = "pages outside of the reading order left out"
 PICTURES = "pictures in place of pages left out"
 
@@ -75,62 +77,38 @@ def read(content: bytes) -> tuple[str, dict[str, int]]:
 
 
 ONE, TWO = page("<p>One</p>"), page("<p>Two</p>")
+A = {"a.xhtml": ONE}
 KEYS = "a.xhtml", "b.xhtml"
+NOISE, JPEG = bytes(range(256)), b"\xff\xd8"
+FALLBACK = item(0, "a.jpg", "image/jpeg", "fallback='i1'")
+DRAWN = {"a.svg": "<svg><text>Drawn</text></svg>"}
 
 
 @pytest.mark.parametrize(
     ("content", "text", "counts"),
     [
         (book({"a.xhtml": ONE, "b.xhtml": TWO}, order=[1, 0]), "Two\nOne", {}),
-        (book({"a.xhtml": ONE}, order=[7, 0]), "One", {}),
-        (book({"a.xhtml": ONE}, order=[0, 0]), "One", {}),
+        (book(A, order=[7, 0]), "One", {}),
+        (book(A, order=[0, 0]), "One", {}),
         (book({"a.xhtml": ONE, "b.xhtml": TWO}, order=[]), "One\nTwo", {}),
         (book({"a b.xhtml": ONE}, item(0, "a%20b.xhtml")), "One", {}),
         (book({"a%20b.xhtml": ONE}), "One", {}),
-        (book({"a.xhtml": ONE}, item(0, "a.xhtml#start")), "One", {}),
+        (book(A, item(0, "a.xhtml#start")), "One", {}),
         (book({"A.xhtml": ONE}, item(0, "/b/a.XHTML")), "One", {}),
-        (book({"a.xhtml": ONE}, root="/B/Book.opf"), "One", {}),
-        (
-            book({"a.xhtml": ONE}, item(0, "no.xhtml") + item(1, "a.xhtml"), [0, 1]),
-            "One",
-            {"chapters that are missing": 1},
-        ),
+        (book(A, root="/B/Book.opf"), "One", {}),
+        (book(A, item(0, "no.xhtml") + item(1, "a.xhtml"), [0, 1]), "One", {MISSING: 1}),
         (book({"a.xhtml": ONE, "b.xhtml": TWO}, order=[1]), "Two", {OUTSIDE: 1}),
-        (book({"a.xhtml": ONE}, item(0, "a.xhtml") + item(1, "t", "x-dtbncx+xml")), "One", {}),
+        (book(A, item(0, "a.xhtml") + item(1, "t", "x-dtbncx+xml")), "One", {}),
+        (book(A, item(0, "a.xhtml") + item(1, "n", more="properties='nav'"), [0]), "One", {}),
         (
-            book({"a.xhtml": ONE}, item(0, "a.xhtml") + item(1, "n", more="properties='nav'"), [0]),
-            "One",
-            {},
-        ),
-        (
-            book({"a.jpg": b"\xff\xd8"}, item(0, "a.jpg", "image/jpeg")),
+            book({"a.jpg": JPEG}, item(0, "a.jpg", "image/jpeg")),
             f"no text in it; {PICTURES}: 1",
             {},
         ),
-        (
-            book(
-                {"a.jpg": b"\xff\xd8", "b.xhtml": ONE},
-                item(0, "a.jpg", "image/jpeg", "fallback='i1'") + item(1, "b.xhtml"),
-                [0],
-            ),
-            "One",
-            {},
-        ),
-        (
-            book({"a.svg": "<svg><text>Drawn</text></svg>"}, item(0, "a.svg", "image/svg+xml")),
-            "Drawn",
-            {},
-        ),
-        (
-            book({"a.xhtml": bytes(range(256)), "b.xhtml": TWO}, locked=["a.xhtml", "f.otf"]),
-            "Two",
-            {"encrypted chapters left out": 1},
-        ),
-        (
-            book({"a.xhtml": bytes(range(256))}, locked=KEYS),
-            "encrypted; save it without a password",
-            {},
-        ),
+        (book({"a.jpg": JPEG, "b.xhtml": ONE}, FALLBACK + item(1, "b.xhtml"), [0]), "One", {}),
+        (book(DRAWN, item(0, "a.svg", "image/svg+xml")), "Drawn", {}),
+        (book({"a.xhtml": NOISE, "b.xhtml": TWO}, locked=["a.xhtml", "f.otf"]), "Two", {LOCKED: 1}),
+        (book({"a.xhtml": NOISE}, locked=KEYS), "encrypted; save it without a password", {}),
     ],
 )
 def test_chapters_are_found_or_told(content: bytes, text: str, counts: dict[str, int]) -> None:

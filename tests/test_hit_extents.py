@@ -116,14 +116,8 @@ def test_a_store_knows_turns_and_sentences(calls: Corpus) -> None:
 def test_a_claim_is_about_the_words_of_its_hit(encoder: SpanEncoder) -> None:
     """Also in a sentence of several passages, of which a hit has one."""
     parts = [f"party number {number} may end item {number} of the contract" for number in range(80)]
-    hits = list(
-        scan(
-            [Document("1", "; and ".join(parts) + ".")],
-            "end an item",
-            encoder=encoder,
-            threshold=0.3,
-        )
-    )
+    document = Document("1", "; and ".join(parts) + ".")
+    hits = list(scan([document], "end an item", encoder=encoder, threshold=0.3))
     assert len({hit.passage.start for hit in hits}) > 1
     for hit in hits:
         claim = claim_of(hit)

@@ -33,6 +33,7 @@ MOST = 32
 # Faster than that, only the clock is measured.
 NEGLIGIBLE_SECONDS = 0.2
 
+CUE = "WEBVTT\n\n00:01.000 --> 00:02.000\n"
 UNITS = [
     *("_", "🇩", "a", " ", "\n", ",", "'", "“", "«", "「", "a.", "1,", "中", "\u0301", "👩\u200d"),
     "<v ",
@@ -73,14 +74,10 @@ def read_with(name: str) -> Callable[[str], object]:
 @pytest.mark.parametrize(
     ("name", "around", "unit"),
     [
-        ("vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n<v{}Ann>Hello", " "),
-        ("vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n{}Hello", "<v "),
-        ("vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n{}Hello", "<c."),
-        (
-            "vtt",
-            "WEBVTT\n\n00:01.000 --> 00:02.000\n{0}b\na\n\n00:02.000 --> 00:03.000\n{0}a\na",
-            "a\n",
-        ),
+        ("vtt", CUE + "<v{}Ann>Hello", " "),
+        ("vtt", CUE + "{}Hello", "<v "),
+        ("vtt", CUE + "{}Hello", "<c."),
+        ("vtt", CUE + "{0}b\na\n\n00:02.000 --> 00:03.000\n{0}a\na", "a\n"),
         ("srt", "1\n00:00:01,000 --> 00:00:02,000\n{}Hello", "&#"),
         ("srt", "{}Hello", "1\n"),
         ("csv", "text\n{}", ","),

@@ -83,24 +83,15 @@ class TestText:
 
 class TestJsonLines:
     def test_fields(self, read_file: Read) -> None:
+        metadata = {"agent": "Bo", "n": 3, "ok": True}
         content = "\ufeff" + jsonl(
-            {
-                "id": "a",
-                "text": "Hi\r\n\0 there",
-                "agent": "Bo",
-                "n": 3,
-                "ok": True,
-                "x": None,
-                "y": [1],
-            },
+            {"id": "a", "text": "Hi\r\n\0 there", **metadata, "x": None, "y": [1]},
             {"id": 7, "text": "seven", "share": 0.5},
         )
         documents, bad = read_file("calls.jsonl", content + "\n  \n" + jsonl({"text": "no id"}))
         assert bad == []
         assert documents == [
-            Document(
-                "a", "Hi\r\n\0 there", {"agent": "Bo", "n": 3, "ok": True}, source="calls.jsonl"
-            ),
+            Document("a", "Hi\r\n\0 there", metadata, source="calls.jsonl"),
             Document("7", "seven", {"share": 0.5}, source="calls.jsonl"),
             Document("calls.jsonl#5", "no id", source="calls.jsonl"),
         ]

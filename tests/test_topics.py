@@ -35,6 +35,8 @@ CANCEL = Topic(
     counter_phrases=("please cancel my flight",),
     threshold=0.7,
 )
+WITH_PHRASE = 'phrases = ["a"]\n'
+LABELLED = '{"topic": "a", "text": "b", "label": true, '
 BILL = Topic("bill", ("my bill is too high", "you charged me twice"), threshold=0.65)
 
 
@@ -83,21 +85,15 @@ class TestFiles:
             ("", "phrases is empty; give at least one"),
             ("phrases = 3", "phrases: 3 is no list; put it between brackets"),
             ('phrases = ["a", " "]', "phrases: one of the texts is empty; write it or delete it"),
-            ('phrases = ["a"]\ntreshold = 0.6', "unknown key treshold; did you mean threshold?"),
-            ('phrases = ["a"]\nthreshold = 6', "threshold is 6; give a number from -1 to 1"),
+            (WITH_PHRASE + "treshold = 0.6", "unknown key treshold; did you mean threshold?"),
+            (WITH_PHRASE + "threshold = 6", "threshold is 6; give a number from -1 to 1"),
             (
-                'phrases = ["a"]\nthreshold = 0.6\nprecision = 0.9',
+                WITH_PHRASE + "threshold = 0.6\nprecision = 0.9",
                 "threshold and precision: give one of them",
             ),
-            (
-                'phrases = ["a"]\nname = "a  b"',
-                "name 'a  b': give letters, digits, -, _ and single",
-            ),
-            (
-                'phrases = ["a"]\nunit = "page"',
-                "unit is 'page'; give span, clause, sentence or turn",
-            ),
-            ('phrases = ["a"]\n[learned]\nwhen = 1', "learned: unknown key when; there are"),
+            (WITH_PHRASE + 'name = "a  b"', "name 'a  b': give letters, digits, -, _ and single"),
+            (WITH_PHRASE + 'unit = "page"', "unit is 'page'; give span, clause, sentence or turn"),
+            (WITH_PHRASE + "[learned]\nwhen = 1", "learned: unknown key when; there are"),
             ("phrases = [", "not valid TOML"),
         ],
     )
@@ -420,18 +416,12 @@ class TestLearning:
             ("{", "not valid JSON"),
             ('{"topic": "a", "label": true}', "text is missing"),
             ('{"topic": "a", "text": "b", "label": "yes"}', "label is 'yes'; give true or false"),
+            (LABELLED + '"start": "x"}', "start is 'x'; give a whole number"),
             (
-                '{"topic": "a", "text": "b", "label": true, "start": "x"}',
-                "start is 'x'; give a whole number",
-            ),
-            (
-                '{"topic":"a","text":"b","label":true,"passage":{"start":0,"end":1,"text":"c"}}',
+                LABELLED + '"passage": {"start": 0, "end": 1, "text": "c"}}',
                 "'passage' does not have 'text'",
             ),
-            (
-                '{"topic": "a", "text": "b", "label": true, "metadata": ["c"]}',
-                "metadata is ['c'], not a table",
-            ),
+            (LABELLED + '"metadata": ["c"]}', "metadata is ['c'], not a table"),
             ('{"sample": {}}', "'topic' is a name, and 'sample' an object"),
         ],
     )

@@ -60,14 +60,18 @@ def timed(spoken: Spoken, **names: str) -> list[dict[str, Any]]:
     ]
 
 
-def scaled(objects: list[dict[str, Any]], unit: int) -> list[dict[str, Any]]:
+def written(
+    objects: list[dict[str, Any]], time: Callable[[float], int | str]
+) -> list[dict[str, Any]]:
+    """The objects, with times in another form."""
     return [
-        {
-            name: int(value * unit) if isinstance(value, float) else value
-            for name, value in one.items()
-        }
+        {name: time(value) if isinstance(value, float) else value for name, value in one.items()}
         for one in objects
     ]
+
+
+def milliseconds(seconds: float) -> int:
+    return int(seconds * 1000)
 
 
 def spoken_words(spoken: Spoken, name: str = "word") -> list[dict[str, Any]]:
@@ -145,6 +149,11 @@ def whole(spoken: Spoken) -> str:
     return " ".join(text for _, text in spoken)
 
 
+CALL_ANALYTICS = {"speaker": "ParticipantRole", "text": "Content"}
+CALL_ANALYTICS |= {"start": "BeginOffsetMillis", "end": "EndOffsetMillis"}
+TEAMS = {"speaker": "speakerDisplayName", "start": "startOffset", "end": "endOffset"}
+TWILIO = {"speaker": "media_channel", "text": "transcript"}
+TWILIO |= {"start": "start_time", "end": "end_time"}
 SERVICES: dict[str, Callable[[Spoken], Any]] = {
     "whisper": lambda it: {"text": f" {whole(it)}", "segments": timed(it), "language": "en"},
     "whisper without speakers": lambda it: {
@@ -179,13 +188,13 @@ SERVICES: dict[str, Callable[[Spoken], Any]] = {
     "assemblyai": lambda it: {
         "id": "s",
         "text": whole(it),
-        "words": scaled(spoken_words(it, "text"), 1000),
-        "utterances": scaled(timed(it), 1000),
+        "words": written(spoken_words(it, "text"), milliseconds),
+        "utterances": written(timed(it), milliseconds),
     },
     "assemblyai, words": lambda it: {
         "id": "s",
         "text": whole(it),
-        "words": scaled(spoken_words(it, "text"), 1000),
+        "words": written(spoken_words(it, "text"), milliseconds),
         "utterances": None,
     },
     "deepgram, utterances": lambda it: {
@@ -211,17 +220,7 @@ SERVICES: dict[str, Callable[[Spoken], Any]] = {
         )
     },
     "transcribe": transcribed,
-    "call analytics": lambda it: {
-        "Transcript": [
-            {
-                "Content": one["text"],
-                "ParticipantRole": one["speaker"],
-                "BeginOffsetMillis": one["start"] * 1000,
-                "EndOffsetMillis": one["end"] * 1000,
-            }
-            for one in timed(it)
-        ]
-    },
+    "call analytics": lambda it: {"Transcript": written(timed(it, **CALL_ANALYTICS), milliseconds)},
     "google": of_google,
     "azure, batch": lambda it: {
         "combinedRecognizedPhrases": [{"channel": 0, "display": whole(it)}],
@@ -248,26 +247,13 @@ SERVICES: dict[str, Callable[[Spoken], Any]] = {
     "zoom": lambda it: {
         "type": "zoom_transcript",
         "timeline": [
-            {
-                "text": one["text"],
-                "ts": f"00:00:{one['start']:06.3f}",
-                "end_ts": f"00:00:{one['end']:06.3f}",
-                "users": [{"username": one["speaker"]}],
-            }
-            for one in timed(it)
+            {"users": [{"username": one.pop("speaker")}], **one}
+            for one in written(timed(it, start="ts", end="end_ts"), "00:00:{:06.3f}".format)
         ],
     },
     "teams": lambda it: {
         "type": "Transcript",
-        "entries": [
-            {
-                "text": one["text"],
-                "speakerDisplayName": one["speaker"],
-                "startOffset": f"00:00:{one['start']:010.7f}",
-                "endOffset": f"00:00:{one['end']:010.7f}",
-            }
-            for one in timed(it)
-        ],
+        "entries": written(timed(it, **TEAMS), "00:00:{:010.7f}".format),
     },
     "genesys": lambda it: {
         "transcripts": [
@@ -284,17 +270,7 @@ SERVICES: dict[str, Callable[[Spoken], Any]] = {
             }
         ]
     },
-    "twilio": lambda it: {
-        "sentences": [
-            {
-                "transcript": one["text"],
-                "media_channel": one["speaker"],
-                "start_time": str(one["start"]),
-                "end_time": str(one["end"]),
-            }
-            for one in timed(it)
-        ]
-    },
+    "twilio": lambda it: {"sentences": written(timed(it, **TWILIO), str)},
 }
 NAMELESS = {"whisper without speakers", "openai, words", "whisper.cpp", "faster-whisper"}
 NAMELESS |= {"pipelines"}
@@ -376,16 +352,12 @@ class TestWordless:
 
     def test_events_of_a_chat(self) -> None:
         began = "2026-03-02T09:14:05.000Z"
+        ann = {"ParticipantId": "p"}
         events = [
             {"Type": "EVENT", "ParticipantRole": "AGENT", "AbsoluteTime": began},
-            {
-                "Type": "MESSAGE",
-                "Content": "Cancel it.",
-                "ParticipantId": "p",
-                "AbsoluteTime": began,
-            },
+            {"Type": "MESSAGE", "Content": "Cancel it.", **ann, "AbsoluteTime": began},
         ]
-        people = [{"ParticipantId": "p", "ParticipantRole": "CUSTOMER"}]
+        people = [{**ann, "ParticipantRole": "CUSTOMER"}]
         found = read("json", json.dumps({"Participants": people, "Transcript": events}))
         assert said(found) == [("CUSTOMER", "Cancel it.", 0, None)]
         assert isinstance(found[0], Document)

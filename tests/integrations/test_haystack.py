@@ -128,11 +128,12 @@ def comparison(field: str, operator: str, value: Any) -> dict[str, Any]:
     return {"field": f"meta.{field}", "operator": operator, "value": value}
 
 
-A_IS_1, A_IS_2, B_IS_1 = (
-    comparison("a", "==", 1),
-    comparison("a", "==", 2),
-    comparison("b", "==", 1),
-)
+def joined(operator: str, *conditions: dict[str, Any]) -> dict[str, Any]:
+    return {"operator": operator, "conditions": list(conditions)}
+
+
+A_IS_1, A_IS_2 = comparison("a", "==", 1), comparison("a", "==", 2)
+B_IS_1 = comparison("b", "==", 1)
 
 
 class TestFilters:
@@ -145,20 +146,14 @@ class TestFilters:
             (comparison("a", "not in", [1, "x"]), [("a", "ne", ("1", "x"))]),
             (comparison("day", "<", "2026-06-01"), [("day", "lt", ("2026-06-01",))]),
             (
-                {"operator": "AND", "conditions": [A_IS_1, comparison("b", ">=", 0.5)]},
+                joined("AND", A_IS_1, comparison("b", ">=", 0.5)),
                 [("a", "eq", ("1",)), ("b", "gte", ("0.5",))],
             ),
-            ({"operator": "OR", "conditions": [A_IS_1, A_IS_2]}, [("a", "eq", ("1", "2"))]),
-            (
-                {"operator": "OR", "conditions": [A_IS_1, comparison("a", "in", [2, 3])]},
-                [("a", "eq", ("1", "2", "3"))],
-            ),
-            ({"operator": "OR", "conditions": [B_IS_1]}, [("b", "eq", ("1",))]),
-            ({"operator": "NOT", "conditions": [A_IS_1]}, [("a", "ne", ("1",))]),
-            (
-                {"operator": "NOT", "conditions": [comparison("a", "not in", [1, 2])]},
-                [("a", "eq", ("1", "2"))],
-            ),
+            (joined("OR", A_IS_1, A_IS_2), [("a", "eq", ("1", "2"))]),
+            (joined("OR", A_IS_1, comparison("a", "in", [2, 3])), [("a", "eq", ("1", "2", "3"))]),
+            (joined("OR", B_IS_1), [("b", "eq", ("1",))]),
+            (joined("NOT", A_IS_1), [("a", "ne", ("1",))]),
+            (joined("NOT", comparison("a", "not in", [1, 2])), [("a", "eq", ("1", "2"))]),
         ],
     )
     def test_are_conditions(
@@ -169,10 +164,10 @@ class TestFilters:
     @pytest.mark.parametrize(
         ("filters", "message"),
         [
-            ({"operator": "OR", "conditions": [A_IS_1, B_IS_1]}, "OR of 2 conditions: a search"),
-            ({"operator": "NOT", "conditions": [A_IS_1, B_IS_1]}, "NOT of 2 conditions"),
-            ({"operator": "NOT", "conditions": [comparison("a", ">", 1)]}, "NOT of 1 conditions"),
-            ({"operator": "XOR", "conditions": []}, "give a field, or AND, OR or NOT"),
+            (joined("OR", A_IS_1, B_IS_1), "OR of 2 conditions: a search"),
+            (joined("NOT", A_IS_1, B_IS_1), "NOT of 2 conditions"),
+            (joined("NOT", comparison("a", ">", 1)), "NOT of 1 conditions"),
+            (joined("XOR"), "give a field, or AND, OR or NOT"),
             ({"conditions": [A_IS_1]}, "give a field, or AND, OR or NOT with conditions"),
             ({"operator": "AND"}, "give a field, or AND, OR or NOT with conditions"),
             ({"field": "meta.a", "operator": "=="}, "no 'value'; give field, operator and value"),

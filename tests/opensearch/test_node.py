@@ -8,22 +8,11 @@ from opensearchpy import OpenSearch
 from .node import Node
 
 DIMENSION = 4
+METHOD = {"name": "hnsw", "engine": "lucene", "space_type": "cosinesimil"}
+VECTOR = {"type": "knn_vector", "dimension": DIMENSION, "method": METHOD}
 INDEX: dict[str, Any] = {
     "settings": {"index.knn": True, "number_of_shards": 1, "number_of_replicas": 0},
-    "mappings": {
-        "properties": {
-            "spans": {
-                "type": "nested",
-                "properties": {
-                    "vec": {
-                        "type": "knn_vector",
-                        "dimension": DIMENSION,
-                        "method": {"name": "hnsw", "engine": "lucene", "space_type": "cosinesimil"},
-                    }
-                },
-            }
-        }
-    },
+    "mappings": {"properties": {"spans": {"type": "nested", "properties": {"vec": VECTOR}}}},
 }
 DOCUMENTS = {
     "east-or-up": [[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]],

@@ -30,6 +30,7 @@ INDEX: dict[str, Any] = {
         },
     },
 }
+CUT = "the token vectors are cut"
 LANGUAGES = ["painless", "slice_os"]
 
 Vectors = npt.NDArray[np.float32]
@@ -260,16 +261,10 @@ def test_many_phrases_over_a_long_passage(
     [
         (PASSAGES["two words"].pack(version=1), "token vectors of version 1 with 8 bits"),
         (PASSAGES["two words"].pack(bits=4), "token vectors of version 2 with 4 bits"),
-        (PASSAGES["two words"].pack()[:-1], "the token vectors are cut"),
-        (PASSAGES["two words"].pack()[:5], "the token vectors are cut"),
-        (
-            struct.pack("<BBBBHIIf", 2, 2, 20, 8, DIMENSION, 1 << 31, 0, 1),
-            "the token vectors are cut",
-        ),
-        (
-            struct.pack("<BBBBHIIf", 2, 2, 20, 8, DIMENSION, 1 << 30, 9, 1),
-            "the token vectors are cut",
-        ),
+        (PASSAGES["two words"].pack()[:-1], CUT),
+        (PASSAGES["two words"].pack()[:5], CUT),
+        (struct.pack("<BBBBHIIf", 2, 2, 20, 8, DIMENSION, 1 << 31, 0, 1), CUT),
+        (struct.pack("<BBBBHIIf", 2, 2, 20, 8, DIMENSION, 1 << 30, 9, 1), CUT),
     ],
 )
 @pytest.mark.parametrize("name", ["best_span", "place_span"])

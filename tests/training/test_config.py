@@ -23,6 +23,10 @@ def edited(recipe, old: str, new: str) -> Path:
     return path
 
 
+def also(line: str, more: str) -> tuple[str, str]:
+    return line, f"{line}\n{more}"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -39,11 +43,7 @@ def edited(recipe, old: str, new: str) -> Path:
         ('place_in = "texts"', 'place_in = "no"', "data.sts: no data set 'no'"),
         ('format = "sts-csv"', 'format = "csv"', "data.sts: format is 'csv'; give"),
         ("every = 4", "every = 0", "dev: every is 0"),
-        (
-            "steps = 6",
-            "steps = 6\ntwo_teachers = true",
-            "stage 'first' has two teachers; give a table",
-        ),
+        (*also("steps = 6", "two_teachers = true"), "stage 'first' has two teachers; give a table"),
         ("[dev]", "[soup]\nlast = 0.5\n[dev]", "soup: no stage 'last'; there are first"),
         ("[dev]", "[soup]\nfirst = 1.5\n[dev]", "soup: shares add up to 1.5; give 1 at most"),
         ("[dev]", "[soup]\nfirst = 0\n[dev]", "soup: first"),
@@ -53,12 +53,8 @@ def edited(recipe, old: str, new: str) -> Path:
             '[second_teacher]\nmodel = "x"\nweight = 0.0\n[dev]',
             "second_teacher: weight is 0",
         ),
-        ('name = "first"', 'name = "first"\nstart = "zero"', "no earlier stage 'zero'"),
-        (
-            "max_pieces = 120",
-            'max_pieces = 120\nprecision = "fp8"',
-            "precision is 'fp8'; give fp32",
-        ),
+        (*also('name = "first"', 'start = "zero"'), "no earlier stage 'zero'"),
+        (*also("max_pieces = 120", 'precision = "fp8"'), "precision is 'fp8'; give fp32"),
         ("max_pieces = 120", "max_pieces = ", "not valid TOML"),
         ("max_pieces = 120", f"max_pieces = {'[' * 5_000}", "not valid TOML"),
         ("[dev]", "[[dev]]", "dev is .*, not a table"),

@@ -20,13 +20,8 @@ PATIENCE = 60_000
 # The first is the same engine without windows, which saves a quarter of the processor time.
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
+    *("--no-sandbox", "--no-first-run", "--disable-gpu", "--disable-quic", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
 ]
 
 # What a hostile document could say; the page must show it as text.

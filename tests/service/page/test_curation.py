@@ -230,14 +230,10 @@ def test_of_two_people_the_second_hears_that_somebody_was_faster(
     open_page: OpenPage, page_server: Server
 ) -> None:
     make_topic(page_server, "shared")
-    page = open_page("#topics")
-    page.get_by_role("article", name="shared", exact=True).get_by_role(
-        "button", name="Edit"
-    ).click()
-    other = open_page("#topics")
-    other.get_by_role("article", name="shared", exact=True).get_by_role(
-        "button", name="Edit"
-    ).click()
+    page, other = open_page("#topics"), open_page("#topics")
+    for one in (page, other):
+        card = one.get_by_role("article", name="shared", exact=True)
+        card.get_by_role("button", name="Edit").click()
     other.get_by_role("dialog").get_by_label("Description").fill("by the first")
     other.get_by_role("dialog").get_by_role("button", name="Save").click()
     expect(other.get_by_role("dialog")).to_be_hidden()

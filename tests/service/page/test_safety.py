@@ -51,12 +51,9 @@ def test_markup_in_topics_labels_readers_and_speakers_is_text(
     both = [
         {**label, "label": right, "reader": f"{right}{hostile}"[:99]} for right in (True, False)
     ]
+    document = {"id": hostile, "text": spoken, "segments": [segment]}
     for method, path, body in (
-        (
-            "POST",
-            "documents",
-            {"documents": [{"id": hostile, "text": spoken, "segments": [segment]}]},
-        ),
+        ("POST", "documents", {"documents": [document]}),
         ("PUT", "topics/hostile", {**topic, "threshold": 0.3, "must_match": [hostile]}),
         ("POST", "labels", {"labels": both}),
     ):
@@ -71,21 +68,19 @@ def test_markup_in_topics_labels_readers_and_speakers_is_text(
     expect(card.locator(".outcome")).to_contain_text(hostile)
     card.get_by_role("button", name="Settle").click()
     expect(card.locator(".outcome li")).to_contain_text(MARKUP)
+    everywhere = {"store": hostile, "open": f"0:9:{hostile}", "where": f'["{hostile}"]'}
     views = {
         search_fragment(CANCEL, topic="hostile", measure="cosine", least="0.3"): ".hit",
         f"#matrix?{urlencode({'topic': hostile})}": "main",
-        search_fragment(
-            hostile, store=hostile, open=f"0:9:{hostile}", where=f'["{hostile}"]'
-        ): "main",
+        search_fragment(hostile, **everywhere): "main",
     }
     pages = [page]
     for fragment, shown in views.items():
         pages.append(open_page(fragment))
         expect(pages[-1].locator(shown).first).to_be_visible()
+    live = "main img, main svg[onload], main script, a[href^=javascript]"
     for one in pages:
-        assert (
-            one.locator("main img, main svg[onload], main script, a[href^=javascript]").count() == 0
-        )
+        assert one.locator(live).count() == 0
         assert one.title() != "owned"
 
 
