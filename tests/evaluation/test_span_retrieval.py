@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from slice_os import Corpus, InputError
 from slice_os.datasets.span_sets import Span, SpanSet, read_span_set
 from slice_os.evaluation import evaluate as evaluation_of
-from slice_os.evaluation import load_harness
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import quiet
 from slice_os.evaluation.span_retrieval.measures import (
@@ -288,18 +287,9 @@ class TestHarness:
             .replace("Thank you", "Many thanks")
             .replace("parcel", "package")
         )
-        result = evaluate(
-            "--data",
-            str(calls),
-            "--train",
-            str(train),
-            "--setting",
-            "document",
-            "--system",
-            "hybrid",
-            "--system",
-            "dense",
-        )
+        systems = ("--system", "hybrid", "--system", "dense")
+        given = ("--data", str(calls), "--train", str(train), "--setting", "document")
+        result = evaluate(*given, *systems)
         dense, hybrid = result["rows"]
         assert dense["threshold"] is not None
         assert dense["bm25_weight"] is None
@@ -315,9 +305,6 @@ class TestHarness:
         vectors.write_text("end 0.1 0.2\nplan 0.3 0.1\n")
         with pytest.raises(InputError, match="goes through a store"):
             evaluate("--data", str(calls), "--encoder", f"glove:{vectors}")
-
-    def test_is_registered(self) -> None:
-        assert load_harness("span-retrieval").name == "span-retrieval"
 
 
 class TestForms:
@@ -341,26 +328,14 @@ class TestForms:
             "thirdparty_split": "test",
             "clauses": {"Law": [{"start": 7, "end": 11, "text": "Ohio", "occurrences": 1}]},
         }
-        (tmp_path / "categories.json").write_text(
-            json.dumps(
-                [
-                    {"category": "Law", "description": "Which law?"},
-                    {"category": "Date", "description": "Which date?"},
-                ]
-            )
-        )
+        asked = {"Law": "Which law?", "Date": "Which date?"}
+        categories = [{"category": name, "description": what} for name, what in asked.items()]
+        (tmp_path / "categories.json").write_text(json.dumps(categories))
+        annotations = {"annotations": {"n": {"choice": "Entailment", "spans": [0]}}}
+        contract = {"id": 3, "text": "Do not copy.", "spans": [[0, 12]]}
         nli = {
             "labels": {"n": {"hypothesis": "No copies."}},
-            "documents": [
-                {
-                    "id": 3,
-                    "text": "Do not copy.",
-                    "spans": [[0, 12]],
-                    "annotation_sets": [
-                        {"annotations": {"n": {"choice": "Entailment", "spans": [0]}}}
-                    ],
-                }
-            ],
+            "documents": [contract | {"annotation_sets": [annotations]}],
         }
         meeting = {
             "id": "m",
@@ -370,31 +345,14 @@ class TestForms:
             ],
             "specific_query_list": [{"query": "greeting", "relevant_text_span": [["0", "1"]]}],
         }
-        table = [
-            {
-                "userInput": {"text": "5 adults"},
-                "labels": [{"slot": "people", "valueSpan": {"endIndex": 8}}],
-            }
-        ]
-        squad = {
-            "version": "1",
-            "data": [
-                {
-                    "title": "T",
-                    "paragraphs": [
-                        {
-                            "context": "In Ohio.",
-                            "qas": [
-                                {
-                                    "question": 'of "Law". Details: Where?',
-                                    "answers": [{"text": "Ohio", "answer_start": 3}],
-                                }
-                            ],
-                        }
-                    ],
-                }
-            ],
+        label = {"slot": "people", "valueSpan": {"endIndex": 8}}
+        table = [{"userInput": {"text": "5 adults"}, "labels": [label]}]
+        question = {
+            "question": 'of "Law". Details: Where?',
+            "answers": [{"text": "Ohio", "answer_start": 3}],
         }
+        paragraph = {"context": "In Ohio.", "qas": [question]}
+        squad = {"version": "1", "data": [{"title": "T", "paragraphs": [paragraph]}]}
         expected: list[tuple[Any, str, str, Sequence[Span], int]] = [
             (cuad, "CUAD", "Which law?", ((7, 11),), 2),
             (nli, "ContractNLI", "No copies.", ((0, 12),), 1),

@@ -126,20 +126,21 @@ def test_an_index_that_is_missing_has_no_mapping() -> None:
     assert ended.value.value is None
 
 
-def test_a_node_that_has_just_started_lacks_no_index() -> None:
-    flow = flows.resolve("calls", "there", OPENSEARCH)
-    next(flow)
-    assert flow.throw(NotFoundError("there: none")) == SURE
-    with pytest.raises(UnavailableError, match="not recovered"):
-        flow.throw(UnavailableError("there: state not recovered"))
+def no_types(_: Any) -> Flow[list[Any]]:
+    yield from ()
+    return []
 
 
-def test_a_node_that_has_just_started_lacks_no_field() -> None:
-    def nothing(_: Any) -> Flow[list[Any]]:
-        yield from ()
-        return []
-
-    flow = resolve_where("calls", "there", parse_where({"domain": "bank"}), nothing)
+@pytest.mark.parametrize(
+    "begin",
+    [
+        partial(flows.resolve, "calls", "there", OPENSEARCH),
+        partial(resolve_where, "calls", "there", parse_where({"domain": "bank"}), no_types),
+    ],
+    ids=["index", "field"],
+)
+def test_a_node_that_has_just_started_lacks_nothing(begin: Callable[[], Flow[Any]]) -> None:
+    flow = begin()
     next(flow)
     assert flow.throw(NotFoundError("there: none")) == SURE
     with pytest.raises(UnavailableError, match="not recovered"):
@@ -184,17 +185,6 @@ def test_a_driver_that_is_to_stop_asks_for_nothing_more(monkeypatch: pytest.Monk
     monkeypatch.setattr(exchange, "checkpoint", pause)
     with pytest.raises(KeyError):
         found.extend(Driver(client, "there").stream(pages()))  # type: ignore[arg-type]
-    assert client.sent == ["create", "search", "delete"]
-
-
-def test_a_task_that_stops_leaves_no_point_in_time() -> None:
-    client = AsyncClient()
-
-    async def stop() -> None:
-        async with aclosing(AsyncDriver(client, "there").stream(pages())) as stream:  # type: ignore[arg-type]
-            assert await anext(stream) == "hit a"
-
-    asyncio.run(stop())
     assert client.sent == ["create", "search", "delete"]
 
 

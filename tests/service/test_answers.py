@@ -148,14 +148,6 @@ def test_a_browser_that_opens_a_search_is_sent_to_the_page(client: TestClient) -
     assert opened.headers["location"] == "./#search?phrase=stop+my+plan&phrase=a%26b"
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.id)
-def test_a_document_is_as_it_was_given(client: TestClient, document: object) -> None:
-    (given,) = (one for one in DOCUMENTS if one is document)
-    answer = client.get(f"/documents/{given.id}").json()
-    assert answer["id"] == given.id
-    assert answer["text"] == given.text
-
-
 @pytest.mark.parametrize("kind", ["", "text/plain", "application/jsonl", "application/x; a=json"])
 def test_a_body_of_another_type_is_told_its_header(client: TestClient, kind: str) -> None:
     answer = client.post("/search", content=b"{}", headers={"Content-Type": kind} if kind else {})

@@ -38,9 +38,10 @@ def test_documents_are_listed_page_by_page(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.id)
-def test_metadata_is_as_it_was_given(client: TestClient, document: object) -> None:
-    (given,) = (one for one in DOCUMENTS if one is document)
-    assert client.get(f"/documents/{given.id}").json()["metadata"] == given.metadata
+def test_a_document_is_as_it_was_given(client: TestClient, document: Document) -> None:
+    answer = client.get(f"/documents/{document.id}").json()
+    assert (answer["id"], answer["text"]) == (document.id, document.text)
+    assert answer["metadata"] == document.metadata
 
 
 def test_a_document_is_added_replaced_and_deleted(writable: TestClient) -> None:
