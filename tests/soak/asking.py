@@ -84,7 +84,6 @@ def some_phrases(records: Sequence[Record], number: int) -> list[str]:
 
 
 def searched(corpus: Corpus, plan: Plan, phrases: Sequence[str]) -> Answers:
-    """Hits of searches."""
     fusion = "convex" if plan.bm25 else "cosine"
     found = {one: corpus.search(one, fusion=fusion, verify=False) for one in phrases}
     return {phrase: _rows(hits, plan) for phrase, hits in found.items()}

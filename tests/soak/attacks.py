@@ -28,7 +28,7 @@ from slice_os.service.asgi.keys import new_key
 from tests.service.conftest import Server, served
 from tests.soak import hostile
 from tests.soak.hostile import megabytes
-from tests.soak.report import tell
+from tests.soak.report import options, saved, tell
 
 READERS = 68
 SENDERS = 32
@@ -204,15 +204,13 @@ def hostile_requests(place: Path, chosen: argparse.Namespace) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--only", choices=["slow", "hostile"])
     parser.add_argument("--seconds", type=float, default=60, help="of reading slowly")
     parser.add_argument("--patience", type=float, default=600, help="seconds to wait for an answer")
     parser.add_argument("--characters", type=int, default=8_000_000, help="of the long text")
-    parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
-    report = json.loads(chosen.out.read_text()) if chosen.out and chosen.out.exists() else {}
+    report = saved(chosen.out)
     for name, attack in (("slow", slow), ("hostile", hostile_requests)):
         if chosen.only in (None, name):
             with tempfile.TemporaryDirectory() as place:

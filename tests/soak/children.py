@@ -36,7 +36,6 @@ class Child:
         return self._process.exitcode
 
     def kill(self) -> None:
-        """Kill it."""
         self._process.kill()
 
     def wait(self) -> int:

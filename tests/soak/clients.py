@@ -133,7 +133,6 @@ class Clients:
         return sum(n for name, n in self.answers.items() if name.rpartition(" ")[2] in DONE)
 
     async def step(self, planned: float) -> None:
-        """Do something."""
         (act,) = self.chosen.choices(list(self.steps), list(self.steps.values()))
         turns = self.service.turns
         self.seconds["late"].append(time.monotonic() - planned)
@@ -154,29 +153,24 @@ class Clients:
         self.answers[f"{act.__name__} {told}"] += 1
 
     def complain(self, what: str) -> None:
-        """Note what must not be."""
         self.answers["bad"] += 1
         if self.bad.count(what[:500]) < TOLD_FAULTS:
             self.bad.append(what[:500])
 
     async def ask(self, method: str, path: str, body: object = None, **more: Any) -> httpx.Response:
-        """An answer."""
         address = f"{self.service.address}{path}"
         return await self._http.request(method, address, json=body, **more)
 
     async def search(self) -> int:
-        """Search, and look at the hits."""
         answer = await self.ask("POST", "/search", {"phrases": self.phrase(), "top_k": 10})
         if answer.status_code == 200:
             self.check(answer.json()["hits"])
         return answer.status_code
 
     async def mine(self) -> int:
-        """Mine a phrase."""
         return await self.stream({"phrases": self.phrase(), "threshold": THRESHOLD})
 
     async def mine_topics(self) -> int:
-        """Mine a topic."""
         return await self.stream({"topics": [self.chosen.choice(TOPICS)]})
 
     async def leave(self) -> int:
@@ -231,7 +225,6 @@ class Clients:
         return await self.change(key, version, "POST", "/documents", {"documents": [document]})
 
     async def delete(self) -> int:
-        """Delete a document."""
         if (key := self.take(self.texts)) is None:
             return 200
         return await self.change(key, None, "DELETE", f"/documents/{key}")
@@ -276,7 +269,6 @@ class Clients:
             self._busy.discard(name)
 
     async def label(self) -> int:
-        """Label some words."""
         number = next(self._numbers)
         self.labels[number] = {True, False}
         body = {"labels": [{**self.words(number), "label": bool(number % 2)}]}
@@ -286,7 +278,6 @@ class Clients:
         return answer.status_code
 
     async def take_back(self) -> int:
-        """Take a label back."""
         there = (n for n, state in reversed(self.labels.items()) if state == {True})
         if (number := next(there, None)) is None:
             return 200
@@ -305,12 +296,10 @@ class Clients:
         return answer.status_code
 
     def words(self, number: int) -> dict[str, Any]:
-        """The words of a label."""
         place = {"doc_id": f"words-{number}", "start": number, "end": number + 5}
         return {"topic": TOPICS[number % len(TOPICS)], **place, "text": f"{number:05}"[-5:]}
 
     def phrase(self) -> str:
-        """Some phrase."""
         return self.chosen.choice(PHRASES) + self.chosen.choice(ENDINGS)
 
     def text(self, key: str, version: int) -> str:
@@ -379,5 +368,4 @@ class Clients:
         return found
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._http.aclose()

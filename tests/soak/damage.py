@@ -8,7 +8,6 @@ searches, minings and look-ups, is verified, and repaired. Prints what came of i
 
 from __future__ import annotations
 
-import argparse
 import random
 import shutil
 import tempfile
@@ -21,7 +20,7 @@ from typing import Any
 from slice_os import Document, LocalStore, SliceError
 from slice_os.query.options import SearchOptions
 from slice_os.search.run import mine, search
-from tests.soak.report import tell
+from tests.soak.report import options, tell
 from tests.test_local_store import CARD, part_of, query
 
 DOCUMENTS = 24
@@ -181,14 +180,12 @@ def run(count: int, first: int = 0) -> tuple[Counter[str], list[dict[str, str]]]
 
 
 def main() -> None:
-    """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options(__doc__)
     parser.add_argument("--count", type=int, default=1_050)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
-    ends, bad = run(options.count, options.first)
-    tell({"damaged": options.count, "ends": dict(ends), "bad": bad}, options.out)
+    chosen = parser.parse_args()
+    ends, bad = run(chosen.count, chosen.first)
+    tell({"damaged": chosen.count, "ends": dict(ends), "bad": bad}, chosen.out)
 
 
 if __name__ == "__main__":

@@ -17,9 +17,7 @@ Needs Linux.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import os
 import random
 import tempfile
@@ -39,7 +37,7 @@ from tests.soak.clients import THRESHOLD, Clients
 from tests.soak.kills import PHRASES
 from tests.soak.levels import Samples, level, of_process
 from tests.soak.nodes import running_node
-from tests.soak.report import tell
+from tests.soak.report import options, saved, tell
 
 DOCUMENTS = 800
 CLIENTS = 8
@@ -134,7 +132,6 @@ class Hour:
         self.samples: Samples = []
 
     async def run(self, minutes: float) -> dict[str, Any]:
-        """Everything; what came of it."""
         clients = self.clients
         await clients.begin()
         await clients.hurry(CLIENTS, 1.5 * minutes)  # warms up
@@ -271,15 +268,13 @@ def picture(report: dict[str, Any], path: Path) -> None:
 
 
 def main() -> None:
-    """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--on", choices=("local", "opensearch"))
     parser.add_argument("--minutes", type=float, default=60, help="of overload")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path)
     parser.add_argument("--picture", type=Path, help="of what was saved")
     chosen = parser.parse_args()
-    report = json.loads(chosen.out.read_text()) if chosen.out and chosen.out.exists() else {}
+    report = saved(chosen.out)
     if chosen.picture:
         picture(report, chosen.picture)
     if not chosen.on:

@@ -10,7 +10,6 @@ something. Then the same command, without the fault, gives what it gives elsewhe
 
 from __future__ import annotations
 
-import argparse
 import io
 import math
 import os
@@ -30,8 +29,8 @@ from unittest import mock
 from opensearchpy import OpenSearch, exceptions
 
 from slice_os import SpanEncoder
-from slice_os.cli import ingest, search
 from slice_os.cli import main as run_cli
+from slice_os.cli.options import EncoderChoice
 from slice_os.stores.cluster.search import server_flows
 from slice_os.stores.cluster.search.scripted import NATIVE, PAINLESS, ScriptEngine
 from slice_os.stores.cluster.server import connection
@@ -57,7 +56,7 @@ from tests.opensearch.proxy import (
 from tests.opensearch.support import assert_as_if_in_one_go, concrete, dialogues, write_lines
 from tests.soak.children import make_requests_small
 from tests.soak.nodes import running_node
-from tests.soak.report import tell
+from tests.soak.report import noted, options, tell
 
 DOCUMENTS = 8
 TIMEOUT_SECONDS = 8
@@ -118,7 +117,6 @@ class Cell:
 
 
 def operations(records: Path) -> list[Operation]:
-    """All commands."""
     asked = [
         Operation(f"{name}, {engine}", (*arguments, "--json"), engine)
         for engine in ENGINES
@@ -168,7 +166,6 @@ class Bench:
         self.client.indices.delete(index="written*")
 
     def run(self, operation: Operation, alias: str) -> Ended:
-        """Run a command."""
         written = io.BytesIO(), io.BytesIO()
         out, err = (io.TextIOWrapper(stream, "utf-8", write_through=True) for stream in written)
         engine = ENGINES[operation.engine]
@@ -179,8 +176,7 @@ class Bench:
             mock.patch.object(sys, "stdout", out),
             mock.patch.object(sys, "stderr", err),
             mock.patch.object(threading, "excepthook", lambda told: crashes.append(repr(told))),
-            mock.patch.object(search, "chosen_encoder", return_value=self.encoder),
-            mock.patch.object(ingest, "chosen_encoder", return_value=self.encoder),
+            mock.patch.object(EncoderChoice, "for_store", return_value=self.encoder),
         ):
             try:
                 run_cli([*operation.arguments, "--store", f"{self.proxy.url}/{alias}"])
@@ -240,7 +236,6 @@ class Bench:
         assert self.run(self.operations[0], "asked").status == 0
 
     def cells(self) -> list[Cell]:
-        """All faults."""
         once: dict[str, Fault] = {
             "429": refusing(429),
             "429, Retry-After": refusing(429, "1"),
@@ -288,11 +283,9 @@ class Bench:
         return fault
 
     def block(self, name: str) -> Callable[[str], None]:
-        """Block writing."""
         return lambda alias: self.client.indices.put_settings(index=alias, body={name: True})
 
     def delete(self, alias: str) -> None:
-        """Delete an index."""
         self.client.indices.delete(index=concrete(self.client, alias))
 
 
@@ -326,22 +319,16 @@ def try_all(bench: Bench, only: str, minutes: float) -> dict[str, object]:
             counts = ends.setdefault(cell.name, {}).setdefault(operation.name, Counter())
             for moment in moments(bench.requests[operation.name], cell.moments):
                 runs += 1
-                try:
+                with noted(counts, bad, f"{cell.name}, {operation.name}, request {moment}"):
                     counts[bench.try_at(operation, cell, moment)] += 1
-                except Exception as error:
-                    counts["bad"] += 1
-                    bad.append(f"{cell.name}, {operation.name}, request {moment}: {error!r}")
-                    print(bad[-1], file=sys.stderr)  # noqa: T201
         print(f"{cell.name}: {time.monotonic() - began:.0f} s", file=sys.stderr)  # noqa: T201
     return {"runs": runs, "requests": bench.requests, "ends": ends, "bad": bad}
 
 
 def main() -> None:
-    """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--only", default="", help="faults whose names have this")
     parser.add_argument("--minutes", type=float, default=math.inf)
-    parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
     make_requests_small()
     with (

@@ -8,7 +8,6 @@ comes twice, or has a strange name; so have parts of addresses and parameters.
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 import tempfile
@@ -25,7 +24,7 @@ from slice_os import Corpus
 from slice_os.service.app import create_app
 from slice_os.service.settings import ServiceSettings
 from tests.service.conftest import DOCUMENTS
-from tests.soak.report import tell
+from tests.soak.report import options, tell
 
 # As JSON writes them, or does not.
 ODD = (
@@ -42,29 +41,19 @@ ODD = (
 STRANGE = ("\\ud800", "", "k" * 10_000, "__class__", "$ref", "a\\u0000b")
 TEXTS = ("", " ", "a" * 5_000, "../x", "%00", "\ud800", "-1", "1e9", "NaN", "9" * 400, "[]", "\r\n")
 
+DAY = "2026-06-01"
 _PART = {"topic": "cancel", "within": "3 turns", "after": "card", "times": 1, "documents": 1}
-_OTHER = {
-    "topic": "card",
-    "speaker": "agent",
-    "asked": False,
-    "first": "20 words",
-    "last": "9 turns",
-}
+_OTHER = {"topic": "card", "speaker": "agent", "asked": False}
+_OTHER |= {"first": "20 words", "last": "9 turns"}
 _RULE = {"name": "a rule", "all": [_PART], "any": [_OTHER, "card"], "none": ["card"], "per": "turn"}
 _WHERE = {"csat": {"gte": 2}, "domain": ["media", "finance"]}
-_WORDS = {
-    "topic": "cancel",
-    "doc_id": "chat-1",
-    "start": 0,
-    "end": 5,
-    "text": "My ca",
-    "reader": "a",
-}
+_WORDS = {"topic": "cancel", "doc_id": "chat-1", "start": 0, "end": 5, "text": "My ca"}
+_WORDS |= {"reader": "a"}
 _LABEL = {
     **_WORDS,
     "settled": False,
     "label": True,
-    "date": "2026-06-01",
+    "date": DAY,
     "speaker": "agent",
     "passage": {"start": 0, "end": 9, "text": "My card w"},
     "origin": {
@@ -81,13 +70,7 @@ TOPIC = {
     "threshold": 0.5,
     "unit": "span",
     "must_match": ["end my plan"],
-    "learned": {
-        "phrases": ["stop it"],
-        "offset": 0.1,
-        "scale": 1.0,
-        "labels": 3,
-        "date": "2026-06-01",
-    },
+    "learned": {"phrases": ["stop it"], "offset": 0.1, "scale": 1.0, "labels": 3, "date": DAY},
 }
 _MINING = {"topics": ["cancel"], "where": _WHERE, "unit": "span", "verify": False, "limit": 3}
 BODIES: Mapping[str, Any] = {
@@ -105,26 +88,12 @@ BODIES: Mapping[str, Any] = {
     "POST /topics/cancel/learn": {"exclusive": False},
 }
 ADDRESSES = (
-    *(
-        "GET /labels?topic={}",
-        "GET /labels?reader={}",
-        "GET /labels?after={}",
-        "GET /labels?limit={}",
-    ),
-    *(
-        "GET /counts?by={}",
-        "GET /counts?within={}",
-        "GET /counts?store={}",
-        "GET /counts.csv?by={}",
-    ),
-    *("GET /counts?date_field={}", "POST /matrix?format={}", "GET /agreement?topic={}"),
-    *("GET /topics/{}/counts", "GET /topics/{}", "DELETE /topics/{}", "GET /documents/{}"),
-    *(
-        "GET /documents?after={}",
-        "GET /documents?limit={}",
-        "GET /search?q={}",
-        "GET /disputes?topic={}",
-    ),
+    *("GET /labels?topic={}", "GET /labels?reader={}", "GET /labels?after={}"),
+    *("GET /labels?limit={}", "GET /counts?by={}", "GET /counts?within={}"),
+    *("GET /counts?store={}", "GET /counts.csv?by={}", "GET /counts?date_field={}"),
+    *("POST /matrix?format={}", "GET /agreement?topic={}", "GET /topics/{}/counts"),
+    *("GET /topics/{}", "DELETE /topics/{}", "GET /documents/{}", "GET /documents?after={}"),
+    *("GET /documents?limit={}", "GET /search?q={}", "GET /disputes?topic={}"),
     *("GET /stores/{}/overview", "GET /pages/{}", "GET /fields/{}", "GET /search?q=a&facets={}"),
 )
 
@@ -141,7 +110,6 @@ class Asked(NamedTuple):
 
 
 def odd_requests() -> Iterator[Asked]:
-    """All odd requests."""
     for name, body in BODIES.items():
         method, path = name.split(" ")
         for content in dict.fromkeys(_changed(body)):
@@ -208,10 +176,8 @@ def prepare(client: TestClient) -> None:
 
 
 def main() -> None:
-    """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--every", type=int, default=1, help="ask only each of so many")
-    parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
     statuses: dict[str, Counter[int]] = {}
     bad, longest, logged = [], (0.0, ""), []

@@ -13,7 +13,6 @@ Needs Linux, and the right to mount.
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import subprocess
@@ -28,7 +27,7 @@ from pathlib import Path
 from slice_os import SpanEncoder
 from tests.soak.children import Child
 from tests.soak.kills import PHRASES, Bench
-from tests.soak.report import tell
+from tests.soak.report import noted, options, tell
 
 OPERATIONS = ("ingest", "replace", "delete", "compact")
 ROOM = 1 << 30
@@ -119,10 +118,8 @@ class DiskBench(Bench):
 
 
 def main() -> None:
-    """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--sizes", type=int, default=12)
-    parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -139,12 +136,9 @@ def main() -> None:
             for number in range(chosen.sizes):
                 free = (most - before) * number // (chosen.sizes - 2)
                 size = max(PAGE, (before + free) // PAGE * PAGE)
-                try:
+                with noted(ends, bad, f"{operation} with {size} bytes"):
                     ends[bench.fill(operation, size)] += 1
-                except Exception as error:
-                    ends["bad"] += 1
-                    bad.append(f"{operation} with {size} bytes: {error!r}")
-                print(operation, size, ends, bad[-1:], file=sys.stderr, flush=True)  # noqa: T201
+                print(operation, size, ends, file=sys.stderr, flush=True)  # noqa: T201
             report[operation] = {"bytes_before": before, "bytes_most": most, "ends": ends}
     tell({**report, "bad": bad}, chosen.out, failed=bad)
 

@@ -8,7 +8,6 @@ time in ten it is read as if it had another format. Prints what came of it, as J
 
 from __future__ import annotations
 
-import argparse
 import io
 import logging
 import random
@@ -25,7 +24,7 @@ from slice_os.ingest.formats import READERS, format_of
 from slice_os.ingest.readers import ReadOptions, SkippedFile
 from slice_os.ingest.reading import read_stream
 from tests.many_formats import write_many
-from tests.soak.report import tell
+from tests.soak.report import options, tell
 
 PATIENCE = 5
 LONG = 1.0
@@ -119,11 +118,9 @@ def run(count: int, first: int = 0) -> tuple[Counter[str], list[str], float]:
 
 
 def main() -> None:
-    """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--count", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
     logging.disable()
     warnings.simplefilter("ignore")

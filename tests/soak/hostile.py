@@ -40,7 +40,6 @@ SEARCH = {"phrases": "either party may end this contract", "store": "store"}
 
 
 def address_of(server: Server) -> tuple[str, int]:
-    """Host and port."""
     host, port = server.address.removeprefix("http://").split(":")
     return host, int(port)
 
@@ -335,16 +334,8 @@ def most_topics(server: Server, key: str, patience: float) -> dict[str, Any]:
     texts = [f"either party may end agreement number {number}" for number in range(MOST_TEXTS)]
     names = [f"full-{number}" for number in range(MOST_PHRASES // MOST_TEXTS)]
     with watched(server) as seen:
-        added = Counter(
-            posted(
-                server,
-                "/topics",
-                json.dumps({"name": name, "phrases": texts}).encode(),
-                key,
-                patience,
-            )[0]
-            for name in names
-        )
+        bodies = [json.dumps({"name": name, "phrases": texts}).encode() for name in names]
+        added = Counter(posted(server, "/topics", body, key, patience)[0] for body in bodies)
         later = read_after(server, key, patience)
     for name in names:
         posted(server, f"/topics/{name}", b"", key, patience, "DELETE")

@@ -9,7 +9,6 @@ it was or as it is to be, and the same command must lead to the same hits as wit
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import random
@@ -26,7 +25,7 @@ from typing import Any, Protocol
 
 from slice_os import Corpus, LocalStore, SpanEncoder
 from slice_os.stores.registry import store_exists
-from tests.soak.report import place, tell
+from tests.soak.report import noted, options, tell
 
 DEMO = Path(__file__).parents[2] / "demo" / "dialogues.jsonl"
 FILES = 24
@@ -42,9 +41,7 @@ class Process(Protocol):
         """The exit status; None while it runs."""
         ...
 
-    def kill(self) -> None:
-        """Kill it."""
-        ...
+    def kill(self) -> None: ...
 
     def wait(self) -> int:
         """Wait for its end; returns the exit status."""
@@ -86,19 +83,15 @@ class Bench:
             self.expected[operation] = self.contents(done)
 
     def location(self, work: Path) -> str:
-        """Where the store of a folder is."""
         return str(work / "s")
 
     def copy(self, before: Path, work: Path) -> None:
-        """Copy a folder and its store."""
         shutil.copytree(before, work)
 
     def discard(self, work: Path) -> None:
-        """Delete a folder and its store."""
         shutil.rmtree(work)
 
     def start(self, operation: str, work: Path) -> Process:
-        """Start an operation in a process of its own."""
         return start(self.arguments(operation, work), work)
 
     def run(self, operation: str, work: Path) -> int:
@@ -125,14 +118,12 @@ class Bench:
         return work
 
     def write(self, work: Path, texts: dict[str, str]) -> None:
-        """Write the sources."""
         for number in range(self.files):
             some = self.records[number * A_FILE : (number + 1) * A_FILE]
             lines = [json.dumps({"id": one["id"], "text": texts[one["id"]]}) for one in some]
             (work / "sources" / f"{number:02}.jsonl").write_text("\n".join(lines))
 
     def arguments(self, operation: str, work: Path) -> list[str]:
-        """What the command line is given."""
         store = ["--store", self.location(work)]
         if operation == "delete":
             return ["store", "delete", *list(self.old)[::2], *store]
@@ -198,7 +189,6 @@ class Bench:
 
 
 def start(arguments: list[str], work: Path) -> subprocess.Popen[bytes]:
-    """The command in a process of its own."""
     command = [sys.executable, "-m", "slice_os.cli", *arguments]
     return subprocess.Popen(command, cwd=work, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -215,12 +205,8 @@ def kill_often(
     def kill(operation: str, moment: float) -> None:
         if time.monotonic() > deadline:
             return
-        try:
+        with noted(counts[operation], bad, f"{operation} after {moment:.3f} s"):
             counts[operation][bench.kill(operation, moment)] += 1
-        except Exception as error:
-            counts[operation]["bad"] += 1
-            bad.append(f"{operation} after {moment:.3f} s: {place(error)}")
-            print(bad[-1], file=sys.stderr)  # noqa: T201
 
     with ThreadPoolExecutor(workers) as executor:
         for _, operation in zip(range(count), cycle(bench.operations), strict=False):
@@ -230,13 +216,11 @@ def kill_often(
 
 
 def main() -> None:
-    """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--count", type=int, default=210)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=math.inf)
     parser.add_argument("--only", nargs="+", choices=OPERATIONS, default=OPERATIONS)
-    parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder), SpanEncoder(), tuple(chosen.only))

@@ -11,10 +11,8 @@ error of one line.
 
 from __future__ import annotations
 
-import argparse
 import math
 import random
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -34,7 +32,7 @@ from tests.opensearch.support import assert_as_if_in_one_go, concrete
 from tests.soak.children import Child, Workers
 from tests.soak.kills import PHRASES, Bench, kill_often
 from tests.soak.nodes import running_node
-from tests.soak.report import place, tell
+from tests.soak.report import noted, options, tell
 
 THRESHOLD = 0.5
 # Most of the time is waiting for the server, and for leases of what was killed to expire.
@@ -57,11 +55,9 @@ class IndexBench(Bench):
         super().__init__(folder, encoder)
 
     def alias(self, work: Path) -> str:
-        """The index of a folder."""
         return "-".join(work.relative_to(self.folder).parts)
 
     def location(self, work: Path) -> str:
-        """Where the index of a folder is."""
         return f"{self.node.url}/{self.alias(work)}"
 
     def copy(self, before: Path, work: Path) -> None:
@@ -79,7 +75,6 @@ class IndexBench(Bench):
         )
 
     def discard(self, work: Path) -> None:
-        """Delete a folder and its index."""
         super().discard(work)
         self.client.indices.delete(index=f"{self.alias(work)}-0*")
 
@@ -191,7 +186,6 @@ class IndexBench(Bench):
 
 
 def mined(corpus: Corpus) -> list[tuple[Any, ...]]:
-    """Hits of mining."""
     return [
         (hit.phrase, hit.doc_id, hit.start, hit.end, round(hit.cosine, 6))
         for hit in corpus.mine(PHRASES, threshold=THRESHOLD)
@@ -199,7 +193,6 @@ def mined(corpus: Corpus) -> list[tuple[Any, ...]]:
 
 
 def searched(corpus: Corpus) -> list[tuple[Any, ...]]:
-    """Hits of a search."""
     return [
         (hit.doc_id, hit.start, hit.end, round(hit.cosine, 4)) for hit in corpus.search(PHRASES)
     ]
@@ -222,30 +215,24 @@ def kill_node_often(
         name = names[number % len(names)]
         ends = counts.setdefault(name, Counter())
         kills += 1
-        try:
+        with noted(ends, bad, name):
             if name in readers:
                 ends.update(bench.kill_node_under(readers[name]))
             else:
                 moment = moments.uniform(0.3, 1.0) * bench.seconds[name]
                 ends[bench.kill_node_in(name, moment)] += 1
-        except Exception as error:
-            ends["bad"] += 1
-            bad.append(f"{name}: {place(error)}")
-            print(bad[-1], file=sys.stderr)  # noqa: T201
-            if not bench.node.running:
-                bench.node.start()
+        if not bench.node.running:
+            bench.node.start()
     return {"kills": kills, "ends": counts, "bad": bad}
 
 
 def main() -> None:
-    """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--count", type=int, default=64, help="kills of slice-os")
     parser.add_argument("--engine", choices=["opensearch", "elasticsearch"], default="opensearch")
     parser.add_argument("--nodes", type=int, default=20, help="kills of the node")
     parser.add_argument("--minutes", type=float, default=math.inf, help="for each of the two")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, running_node(engine=chosen.engine) as node:
         bench = IndexBench(Path(folder), SpanEncoder(), node)

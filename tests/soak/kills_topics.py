@@ -9,7 +9,6 @@ no part of a file. A flip must be told by one line, or change nothing that is re
 
 from __future__ import annotations
 
-import argparse
 import io
 import os
 import random
@@ -36,7 +35,7 @@ from slice_os.topics.folder import NoSuchTopicError, TopicExistsError, TopicsFol
 from slice_os.topics.journal import LabelJournal, rename_topic
 from slice_os.topics.topic import Learned, Topic
 from slice_os.topics.work import Work
-from tests.soak.report import place, tell
+from tests.soak.report import options, place, tell
 
 WRITERS = ("/slice_os/topics/", "/slice_os/tables/", "/slice_os/cli/review.py")
 WORDS = "end my plan"
@@ -48,7 +47,6 @@ def label(name: str, right: bool = True, **others: Any) -> Label:
 
 
 def hits() -> list[Hit]:
-    """Hits of a topic."""
     scores = {"cosine": 0.7, "bm25": 0.0, "score": 0.7}
     words = {"start": 0, "end": 11, "text": WORDS, "metadata": {}, **scores}
     return [
@@ -89,7 +87,6 @@ def asked(work: Work, named: Sequence[Label], keys: str) -> None:
 
 
 def settle(work: Work) -> None:
-    """Settle the disputes."""
     left = disputes(LabelJournal(work.labels_file).of_all_readers())
     said = [[replace(one.label, reader="eve", settled=True) for one in hit.answers] for hit in left]
     answer(work, [Question("?", tuple(some)) for some in said], "y")
@@ -272,12 +269,10 @@ def flips(count: int, seed: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--count", type=int, default=240)
     parser.add_argument("--flips", type=int, default=120)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
     report = {
         "killed": kills(chosen.count, chosen.seed),

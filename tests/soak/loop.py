@@ -10,7 +10,6 @@ threads do while they hold the interpreter, and what they do without it.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import subprocess
@@ -27,7 +26,7 @@ from slice_os.service.app import create_app
 from slice_os.service.settings import ServiceSettings
 from tests.service.conftest import DOCUMENTS, Server, in_thread
 from tests.soak.hostile import bodies, posted
-from tests.soak.report import tell
+from tests.soak.report import options, tell
 
 
 class Watch:
@@ -74,10 +73,8 @@ def send(address: str) -> None:
 
 
 def main() -> None:
-    """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--send", metavar="ADDRESS")
-    parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
     if chosen.send:
         send(chosen.send)

@@ -11,7 +11,6 @@ Needs Linux.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -29,7 +28,7 @@ from slice_os.hits.hit import Hit
 from slice_os.stores.local.files import folder_size
 from tests.soak.kills import DEMO, PHRASES
 from tests.soak.levels import Samples, level, of_process, sampled
-from tests.soak.report import tell
+from tests.soak.report import options, tell
 
 IDS = 120
 MEASURED = ("rss_mb", "handles", "threads", "store_mb", "documents")
@@ -196,12 +195,10 @@ def cpu_seconds() -> float:
 
 
 def main() -> None:
-    """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--duty", type=float, default=0.15, help="share of a core (default: .15)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         load = Load(Path(folder), SpanEncoder(threads=1), random.Random(chosen.seed))

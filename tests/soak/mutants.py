@@ -12,7 +12,6 @@ Needs an operating system that can fork.
 
 from __future__ import annotations
 
-import argparse
 import ast
 import importlib
 import json
@@ -33,7 +32,7 @@ from typing import TypeAlias
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from tests.soak.report import tell
+from tests.soak.report import options, tell
 
 ROOT = Path(__file__).parents[2]
 KNOWN = Path(__file__).with_name("survivors.json")
@@ -215,12 +214,10 @@ def _at(pools: list[list[Mutant]], turn: int) -> list[Mutant]:
 
 
 def main() -> None:
-    """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--count", type=int, default=160)
     parser.add_argument("--minutes", type=float, default=60, help="begin no more after that")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
     for library in LIBRARIES:
         importlib.import_module(library)

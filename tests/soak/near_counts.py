@@ -9,8 +9,6 @@ and of the service's threads that it took, and what a search beside it and `/hea
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import statistics
 import tempfile
@@ -29,7 +27,7 @@ from slice_os.ingest.sources import find_sources
 from tests.service.conftest import Server, served
 from tests.soak.asking import DEMO
 from tests.soak.hostile import watched
-from tests.soak.report import tell
+from tests.soak.report import options, saved, tell
 
 PAUSE = 0.5
 
@@ -84,15 +82,13 @@ def processor(server: Server) -> float:
 
 
 def main() -> None:
-    """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--passages", type=int, nargs="*", default=[150, 300, 600, 1_200])
     parser.add_argument("--phrases", type=int, default=1_000)
     parser.add_argument("--threshold", type=float, help="of the topic; else the usual cut")
     parser.add_argument("--patience", type=float, default=900.0)
-    parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
-    report = json.loads(chosen.out.read_text()) if chosen.out and chosen.out.exists() else {}
+    report = saved(chosen.out)
     cut = "usual cut" if chosen.threshold is None else f"cosine {chosen.threshold:g}"
     for passages in chosen.passages:
         with tempfile.TemporaryDirectory() as folder:

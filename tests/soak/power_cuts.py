@@ -12,7 +12,6 @@ Needs Linux and strace.
 
 from __future__ import annotations
 
-import argparse
 import math
 import os
 import random
@@ -38,7 +37,7 @@ from slice_os.topics.work import Work
 from tests.soak.children import ERRORS, Child
 from tests.soak.disk import Disk, Event, recorded
 from tests.soak.kills import OPERATIONS, PHRASES, Bench
-from tests.soak.report import tell
+from tests.soak.report import noted, options, tell
 
 SERVICE = "service"
 COMMAND = (sys.executable, "-m", "slice_os.cli")
@@ -179,7 +178,6 @@ class Requests:
             yield "topic", f"t-{number}", "/topics", topic
 
     def send(self, address: str) -> None:
-        """Send them."""
         for _, _, path, body in self.all():
             httpx.post(f"{address}{path}", json=body, timeout=600).raise_for_status()
 
@@ -209,12 +207,8 @@ def cut_often(
     def cut(name: str, moment: int, own: int) -> None:
         if time.monotonic() > deadline:
             return
-        try:
+        with noted(ends[name], bad, f"{name} after {moment} events, seed {own}"):
             ends[name][bench.cut(name, moment, own)] += 1
-        except Exception as error:
-            ends[name]["bad"] += 1
-            bad.append(f"{name} after {moment} events, seed {own}: {error!r}"[:500])
-            print(bad[-1], file=sys.stderr)  # noqa: T201
 
     with ThreadPoolExecutor(workers) as executor:
         for number in range(count):
@@ -237,14 +231,12 @@ def cut_often(
 
 
 def main() -> None:
-    """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--count", type=int, default=600)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=math.inf)
     parser.add_argument("--files", type=int, default=8, help="with three documents each")
-    parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         bench = Cuts(Path(folder), SpanEncoder(), (*OPERATIONS, SERVICE), chosen.files)

@@ -10,7 +10,6 @@ some documents are never touched, and must be in every answer.
 
 from __future__ import annotations
 
-import argparse
 import logging
 import multiprocessing
 import random
@@ -26,7 +25,7 @@ from slice_os import Document, LocalStore
 from slice_os.hits.hit import Hit
 from slice_os.query.filters import parse_where
 from slice_os.search.run import mine, search
-from tests.soak.report import tell
+from tests.soak.report import options, tell
 from tests.test_local_store import CARD, part_of, query
 
 DOCUMENTS = 40
@@ -185,11 +184,9 @@ def repeat(
 
 
 def main() -> None:
-    """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place, "s")

@@ -11,7 +11,6 @@ other work on the machine counts little; megabytes are the most that the process
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -22,7 +21,7 @@ from itertools import islice
 from pathlib import Path
 
 from slice_os.topics.topic import MOST_TEXTS
-from tests.soak.report import tell
+from tests.soak.report import options, saved, tell
 
 SUBJECTS = ("the customer", "either party", "the agent", "a buyer", "nobody", "the other side")
 ACTS = ("ends the contract", "pays the fee", "asks for a refund", "changes the seat", "is late")
@@ -113,15 +112,13 @@ def picture(report: dict[str, list[dict[str, float]]], path: Path) -> None:
 
 
 def main() -> None:
-    """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="of all sizes")
     parser.add_argument("--shares", type=float, nargs="*", default=SHARES, help="of the largest")
     parser.add_argument("--only", nargs="*", help="words of the names of what is measured")
-    parser.add_argument("--out", type=Path)
     parser.add_argument("--picture", type=Path, help="only draw what was saved")
     chosen = parser.parse_args()
-    report = json.loads(chosen.out.read_text()) if chosen.out and chosen.out.exists() else {}
+    report = saved(chosen.out)
     if chosen.picture:
         picture(report, chosen.picture)
         return

@@ -8,8 +8,6 @@ time. Needs Linux, and the right to make a memory group: root, or a folder of th
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import re
 import subprocess
@@ -26,7 +24,7 @@ from slice_os import Corpus
 from tests.service.conftest import served
 from tests.soak.hostile import megabytes
 from tests.soak.kills import DEMO
-from tests.soak.report import tell
+from tests.soak.report import options, saved, tell
 
 GROUPS = Path("/sys/fs/cgroup")
 SEARCH = {"phrases": "please change my seat"}
@@ -103,14 +101,12 @@ def beside(group: Group, place: Path, dialogues: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--megabytes", type=int, nargs="+", default=[1024, 768, 512])
     parser.add_argument("--dialogues", type=int, default=1_772, help="of the demo, to ingest")
     parser.add_argument("--groups", type=Path, default=GROUPS)
-    parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
-    report = json.loads(chosen.out.read_text()) if chosen.out and chosen.out.exists() else {}
+    report = saved(chosen.out)
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     for limit in chosen.megabytes:
         with tempfile.TemporaryDirectory() as place:

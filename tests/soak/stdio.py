@@ -7,7 +7,6 @@ After each, the server must still answer a usual request, and have written no tr
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -25,7 +24,7 @@ from pydantic_core import from_json
 from slice_os import Corpus
 from tests.service.conftest import DOCUMENTS
 from tests.soak.fields import ODD, STRANGE, object_of
-from tests.soak.report import tell
+from tests.soak.report import options, tell
 
 PATIENCE = 60
 PATHS = (
@@ -83,7 +82,6 @@ class Mcp:
             self.lines.put(json.loads(line))
 
     def send(self, line: str) -> None:
-        """Write a line."""
         assert self.process.stdin is not None
         self.process.stdin.write(line.encode("utf-8", "surrogatepass") + b"\n")
         self.process.stdin.flush()
@@ -145,10 +143,8 @@ def called(server: Mcp, name: str, arguments: str) -> tuple[str, str]:
 
 
 def main() -> None:
-    """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--every", type=int, default=1, help="send only each of so many")
-    parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
     ends: Counter[str] = Counter()
     bad: list[str] = []

@@ -14,7 +14,6 @@ index, of which one is killed, and a node too.
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -35,21 +34,10 @@ from slice_os.stores.cluster.schema.records import document_key
 from slice_os.stores.cluster.server.connection import IndexHandle
 from tests.opensearch.node import Cluster
 from tests.opensearch.support import SMALL_REQUESTS, concrete
-from tests.soak.asking import (
-    DEMO,
-    Answers,
-    Plan,
-    ask_all,
-    mined,
-    said,
-    searched,
-    some_phrases,
-    some_records,
-    write_texts,
-)
+from tests.soak import asking
 from tests.soak.nodes import running_cluster, running_node
 from tests.soak.ray_load import kill_a_worker, load_by_ray, ray_workers
-from tests.soak.report import tell
+from tests.soak.report import options, tell
 
 DEMO_VECTORS = 300_000
 WORKERS = 4
@@ -71,7 +59,7 @@ class ThreeNodes:
     """
 
     cluster: Cluster
-    plan: Plan
+    plan: asking.Plan
     folder: Path
     encoder: SpanEncoder
     client: OpenSearch = field(init=False)
@@ -80,7 +68,6 @@ class ThreeNodes:
         self.client = OpenSearch(self.cluster.urls[0], timeout=120)
 
     def location(self, index: str, node: int = 0) -> str:
-        """An index as a node has it."""
         return f"{self.cluster.urls[node]}/{index}"
 
     def load(self, index: str) -> dict[str, Any]:
@@ -226,10 +213,10 @@ class ThreeNodes:
         nodes = self.client.nodes.stats(metric="process")["nodes"].values()
         return float(sum(node["process"]["cpu"]["total_in_millis"] for node in nodes) / 1000)
 
-    def compare(self, index: str, expected: dict[str, Answers]) -> dict[str, Any]:
+    def compare(self, index: str, expected: dict[str, asking.Answers]) -> dict[str, Any]:
         """Whether all hits are those of one node; searches may differ in what they propose."""
         with Corpus(self.location(index), self.encoder) as corpus:
-            found = ask_all(corpus, self.plan)
+            found = asking.ask_all(corpus, self.plan)
         assert found["mined"] == expected["mined"], "other hits than one node's"
         pairs = [(found["searched"][one], expected["searched"][one]) for one in self.plan.phrases]
         shared = [len({*ours} & {*theirs}) / max(1, len(theirs)) for ours, theirs in pairs]
@@ -247,11 +234,11 @@ class ThreeNodes:
         now, enough = ["before"], Event()
 
         def ask() -> None:
-            some = self.plan.phrases[:8]
+            some, works = self.plan.phrases[:8], (asking.searched, asking.mined)
             with Corpus(self.location(index), self.encoder) as corpus:
-                expected = [work(corpus, self.plan, some) for work in (searched, mined)]
+                expected = [work(corpus, self.plan, some) for work in works]
                 while not enough.is_set():
-                    for work, before in zip((searched, mined), expected, strict=True):
+                    for work, before in zip(works, expected, strict=True):
                         state = now[0]
                         try:
                             same = work(corpus, self.plan, some) == before
@@ -293,17 +280,16 @@ class ThreeNodes:
 
 
 def answers_of_one_node(
-    plan: Plan, encoder: SpanEncoder, location: str, texts: Path
-) -> dict[str, Answers]:
+    plan: asking.Plan, encoder: SpanEncoder, location: str, texts: Path
+) -> dict[str, asking.Answers]:
     """The answers of one node with the same documents, in as many shards."""
     with Corpus(location, encoder, index=IndexOptions(shards=3, replicas=0)) as corpus:
         corpus.ingest([texts], source="texts", dead_letters=texts.with_suffix(".bad"))
-        return ask_all(corpus, plan)
+        return asking.ask_all(corpus, plan)
 
 
 def main() -> None:
-    """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--vectors", type=int, help="by default, all of the texts")
     parser.add_argument("--ray-vectors", type=int, default=100_000)
     parser.add_argument(
@@ -313,16 +299,15 @@ def main() -> None:
     parser.add_argument("--threshold", type=float, default=0.75)
     parser.add_argument("--heap", default="1g", help="of each node")
     parser.add_argument("--expected", help="index on one node that has the same documents already")
-    parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
-    sources = sorted(chosen.texts.glob("*.jsonl")) if chosen.texts else [DEMO]
+    sources = sorted(chosen.texts.glob("*.jsonl")) if chosen.texts else [asking.DEMO]
     vectors = chosen.vectors or (None if chosen.texts else DEMO_VECTORS)
-    records = list(some_records(sources, vectors))
-    plan = Plan(records, some_phrases(records, chosen.phrases), chosen.threshold)
+    records = list(asking.some_records(sources, vectors))
+    plan = asking.Plan(records, asking.some_phrases(records, chosen.phrases), chosen.threshold)
     encoder = SpanEncoder()
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home)
-        write_texts(records, folder)
+        asking.write_texts(records, folder)
         report: dict[str, Any] = {}
         try:
             with running_cluster(chosen.heap, brief=False) as cluster:
@@ -330,7 +315,7 @@ def main() -> None:
                 report["load"] = three.load("calls")
                 if chosen.expected:
                     with Corpus(chosen.expected, encoder) as corpus:
-                        expected = ask_all(corpus, plan)
+                        expected = asking.ask_all(corpus, plan)
                 else:
                     with running_node(chosen.heap, brief=False) as node:
                         texts = folder / "texts"
@@ -338,8 +323,8 @@ def main() -> None:
                 report["equal"] = three.compare("calls", expected)
                 report["search"] = three.lose_node_under_searches("calls")
                 some = [
-                    {"id": record["id"], "text": said(record)}
-                    for record in some_records(sources, chosen.ray_vectors)
+                    {"id": record["id"], "text": asking.said(record)}
+                    for record in asking.some_records(sources, chosen.ray_vectors)
                 ]
                 ray = ThreeNodes(cluster, replace(plan, records=some), folder, encoder)
                 report["ray"] = ray.load_by_ray("ray")
