@@ -33,4 +33,4 @@ def printed(command: str | Sequence[str | Path], **options: Any) -> str:
     """What a command prints in its own process; the options are those of ``subprocess.run``."""
     done = subprocess.run(command, capture_output=True, text=True, **options)
     assert done.returncode == 0, f"{command}\n{done.stdout[-20_000:]}\n{done.stderr}"
-    return done.stdout
+    return str(done.stdout)

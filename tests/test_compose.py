@@ -16,6 +16,8 @@ import yaml
 
 from tests.elasticsearch.runtime import VERSION
 
+from .command_line import printed
+
 REPOSITORY = Path(__file__).parents[1]
 COMPOSE = REPOSITORY / "compose.yaml"
 PLUGIN = REPOSITORY / "plugin"
@@ -139,14 +141,9 @@ def test_the_loader_of_compose_accepts_every_profile(tmp_path: Path) -> None:
         ("cli", "opensearch service slice-os"),
         ("cli-secure", "opensearch opensearch-secure service slice-os-secure"),
     ):
-        done = subprocess.run(
-            [loader, COMPOSE, *profiles.split()],
-            env={**os.environ, "SLICE_OS_PORT": "8123"},
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.split() == expected.split()
+        command = [loader, COMPOSE, *profiles.split()]
+        started = printed(command, env=os.environ | {"SLICE_OS_PORT": "8123"})
+        assert started.split() == expected.split()
 
 
 def test_security_is_on_without_a_password_in_the_file() -> None:
@@ -213,16 +210,13 @@ def test_the_steps_of_the_image_install_the_service(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     program = environment / "bin" / "slice-os"
     for command in (["--help"], ["serve", "--help"], ["ingest", "--help"]):
-        done = subprocess.run([program, *command], cwd=tmp_path, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+        printed([program, *command], cwd=tmp_path)
     checks = (
         "from slice_os.service.demo import DEMO_PATHS; from slice_os.service.app import WEB; "
         "import slice_os.service.app, xlsxwriter, pypdfium2, opentelemetry.sdk; "
         "assert (WEB / 'index.html').is_file(); assert all(path.exists() for path in DEMO_PATHS)"
     )
-    python = environment / "bin" / "python"
-    done = subprocess.run([python, "-c", checks], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    printed([environment / "bin" / "python", "-c", checks], cwd=tmp_path)
 
 
 def test_compose_itself_accepts_the_file() -> None:
@@ -230,7 +224,4 @@ def test_compose_itself_accepts_the_file() -> None:
     version = [docker or "", "compose", "version"]
     if docker is None or subprocess.run(version, capture_output=True).returncode:
         pytest.skip("docker compose is not installed")
-    answer = subprocess.run(
-        [docker, "compose", "--file", COMPOSE, "config", "--quiet"], capture_output=True, text=True
-    )
-    assert answer.returncode == 0, answer.stderr
+    printed([docker, "compose", "--file", COMPOSE, "config", "--quiet"])

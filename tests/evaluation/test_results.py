@@ -44,20 +44,10 @@ def test_a_wide_table_has_all_columns_and_joins_the_ends_of_intervals() -> None:
 
 
 def test_a_table_has_the_five_columns_that_matter_most() -> None:
+    measured = {"questions": 25, "map": 0.5, "map_low": 0.4, "map_high": 0.6, "mrr": 0.75}
     rows = tuple(
-        {
-            "encoder": encoder,
-            "set": "dev",
-            "size": size,
-            "cached": cached,
-            "questions": 25,
-            "map": 0.5,
-            "map_low": 0.4,
-            "map_high": 0.6,
-            "mrr": 0.75,
-            "seconds": 1.5,
-        }
-        for encoder, size, cached in (("a", 5, True), ("a", 10, True), ("b", 5, False))
+        {"encoder": name, "set": "dev", "size": size, "cached": cached, **measured, "seconds": 1.5}
+        for name, size, cached in (("a", 5, True), ("a", 10, True), ("b", 5, False))
     )
     made = evaluation(rows=rows)
     lines = made.table().splitlines()
