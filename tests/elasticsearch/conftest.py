@@ -12,39 +12,19 @@ import pytest
 from opensearchpy import OpenSearch
 
 from slice_os.stores.cluster.server.connection import parse_location
-from tests.opensearch.conftest import (
-    Report,
-    address,
-    built,
-    calls,
-    corpus,
-    index,
-    index_name,
-    location,
-    native_engine,
-    quick_lease,
-    report,
-    runtime,
-    small_requests,
-)
+from tests.opensearch.conftest import Report, built, runtime
 from tests.opensearch.node import shared_node
 from tests.opensearch.runtime import Runtime
 
 from .node import ElasticsearchNode
 from .runtime import find_elasticsearch, find_elasticsearch_plugin
+from .shared import taken
 
-__all__ = [
-    "address",
-    "calls",
-    "corpus",
-    "index",
-    "index_name",
-    "location",
-    "native_engine",
-    "quick_lease",
-    "report",
-    "small_requests",
-]
+SHARED = (
+    *("address", "calls", "corpus", "index", "index_name", "location"),
+    *("native_engine", "quick_lease", "report", "small_requests"),
+)
+globals().update(taken("opensearch.conftest", *SHARED))
 
 
 @pytest.fixture(scope="session")

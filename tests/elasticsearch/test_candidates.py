@@ -2,10 +2,8 @@
 
 import pytest
 
-from tests.opensearch import test_candidates as shared
-
 from .shared import names_of
 
-globals().update(names_of(shared))
+globals().update(names_of("opensearch.test_candidates"))
 
 pytestmark = pytest.mark.release

@@ -2,11 +2,9 @@
 
 import pytest
 
-from tests.opensearch import test_doctor as shared
-
 from .shared import names_of
 
 left_out = {"test_scripts_that_are_not_allowed_are_no_failure": "this node never runs scripts"}
-globals().update(names_of(shared, **left_out))
+globals().update(names_of("opensearch.test_doctor", **left_out))
 
 pytestmark = pytest.mark.release

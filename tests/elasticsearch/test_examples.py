@@ -2,10 +2,8 @@
 
 import pytest
 
-from tests.opensearch import test_examples as shared
-
 from .shared import names_of
 
-globals().update(names_of(shared))
+globals().update(names_of("opensearch.test_examples"))
 
 pytestmark = [pytest.mark.release, pytest.mark.large, pytest.mark.usefixtures("native_engine")]

@@ -2,12 +2,13 @@
 
 import pytest
 
-from tests.opensearch import test_query as shared
-
 from .shared import names_of
 
 globals().update(
-    names_of(shared, test_the_examples_in_python_run="one hands over a client of opensearch-py")
+    names_of(
+        "opensearch.test_query",
+        test_the_examples_in_python_run="one hands over a client of opensearch-py",
+    )
 )
 
 pytestmark = pytest.mark.release

@@ -3,11 +3,10 @@
 import pytest
 
 from tests.command_line import Run
-from tests.opensearch import test_server_scoring as shared
 
 from .shared import names_of
 
-globals().update(names_of(shared))
+globals().update(names_of("opensearch.test_server_scoring"))
 
 pytestmark = pytest.mark.release
 

@@ -2,10 +2,12 @@
 
 import pytest
 
-from tests.opensearch import test_service as shared
-
 from .shared import names_of
 
-globals().update(names_of(shared, test_what_is_no_document_is_refused="before a store is asked"))
+globals().update(
+    names_of(
+        "opensearch.test_service", test_what_is_no_document_is_refused="before a store is asked"
+    )
+)
 
 pytestmark = pytest.mark.release

@@ -2,10 +2,8 @@
 
 import pytest
 
-from tests.opensearch import test_settings as shared
-
 from .shared import names_of
 
-globals().update(names_of(shared))
+globals().update(names_of("opensearch.test_settings"))
 
 pytestmark = pytest.mark.release

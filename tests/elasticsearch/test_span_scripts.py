@@ -2,11 +2,9 @@
 
 import pytest
 
-from tests.opensearch import test_span_scripts as shared
-
 from .shared import names_of
 
-globals().update(names_of(shared, language="the node has no Painless"))
+globals().update(names_of("opensearch.test_span_scripts", language="the node has no Painless"))
 
 pytestmark = pytest.mark.release
 

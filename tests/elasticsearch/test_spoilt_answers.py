@@ -2,10 +2,8 @@
 
 import pytest
 
-from tests.opensearch import test_spoilt_answers as shared
-
 from .shared import names_of
 
-globals().update(names_of(shared))
+globals().update(names_of("opensearch.test_spoilt_answers"))
 
 pytestmark = [pytest.mark.release, pytest.mark.large]

@@ -2,10 +2,12 @@
 
 import pytest
 
-from tests.opensearch import test_topics as shared
-
 from .shared import names_of
 
-globals().update(names_of(shared, test_the_command_line_knows_what_is_new="asks as mining does"))
+globals().update(
+    names_of(
+        "opensearch.test_topics", test_the_command_line_knows_what_is_new="asks as mining does"
+    )
+)
 
 pytestmark = pytest.mark.release

@@ -2,10 +2,8 @@
 
 import pytest
 
-from tests.opensearch import test_workers as shared
-
 from .shared import names_of
 
-globals().update(names_of(shared, TestCreating="makes clients of opensearch-py"))
+globals().update(names_of("opensearch.test_workers", TestCreating="makes clients of opensearch-py"))
 
 pytestmark = pytest.mark.release

@@ -7,25 +7,19 @@ from collections.abc import Iterator
 import pytest
 
 from slice_os import SpanEncoder
-from tests.service.page.conftest import DOCUMENTS, browser, open_page, page_server
-from tests.service.page.test_search import (
-    test_a_link_reproduces_the_view,
-    test_a_phrase_is_found_in_other_words_with_its_evidence,
-    test_every_hit_of_the_store_is_streamed,
-    test_facets_narrow_the_search_and_count_its_hits,
-)
+from tests.elasticsearch.shared import taken
+from tests.service.page.conftest import DOCUMENTS
 
 from .texts import index_of
 
-__all__ = [
-    "browser",
-    "open_page",
-    "page_server",
+TESTS = (
     "test_a_link_reproduces_the_view",
     "test_a_phrase_is_found_in_other_words_with_its_evidence",
     "test_every_hit_of_the_store_is_streamed",
     "test_facets_narrow_the_search_and_count_its_hits",
-]
+)
+globals().update(taken("service.page.conftest", "browser", "open_page", "page_server"))
+globals().update(taken("service.page.test_search", *TESTS))
 
 pytestmark = pytest.mark.release
 

@@ -10,13 +10,13 @@ from slice_os import Corpus, SpanEncoder
 from slice_os.stores.cluster.server.connection import IndexHandle
 from slice_os.stores.cluster.server.detection import engine_of
 from tests.elasticsearch.shared import names_of
-from tests.service import conftest as serving
-from tests.service import test_answers, test_client, test_documents, test_mining, test_topics
+from tests.service.conftest import DOCUMENTS
 
 from .texts import index_of
 
-for _module in (serving, test_answers, test_client, test_documents, test_mining, test_topics):
-    globals().update(names_of(_module))
+globals().update(names_of("service.conftest"))
+for _name in ("answers", "client", "documents", "mining", "topics"):
+    globals().update(names_of(f"service.test_{_name}"))
 # The tests of swaps show it.
 del globals()["test_a_store_that_takes_its_place_is_served"]
 # An index takes 1,000 fields.
@@ -28,14 +28,14 @@ pytestmark = [pytest.mark.release, pytest.mark.large]
 @pytest.fixture(scope="module")
 def store_folder(opensearch_url: str, encoder: SpanEncoder) -> Iterator[str]:
     """The address of an index of the same documents."""
-    with index_of(serving.DOCUMENTS, opensearch_url, encoder) as location:
+    with index_of(DOCUMENTS, opensearch_url, encoder) as location:
         yield location
 
 
 @pytest.fixture(scope="module")
 def calls(opensearch_url: str, encoder: SpanEncoder) -> Iterator[str]:
     """One that the tests of the client may change."""
-    with index_of(serving.DOCUMENTS, opensearch_url, encoder) as location:
+    with index_of(DOCUMENTS, opensearch_url, encoder) as location:
         yield location
 
 
@@ -43,7 +43,7 @@ def calls(opensearch_url: str, encoder: SpanEncoder) -> Iterator[str]:
 def own_store(opensearch_url: str, index_name: str, encoder: SpanEncoder) -> str:
     """One that a test may change."""
     with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
-        corpus.add(serving.DOCUMENTS)
+        corpus.add(DOCUMENTS)
     return f"{opensearch_url}/{index_name}"
 
 
