@@ -11,7 +11,6 @@ import click
 
 from slice_os.cli.options import Exclusive, WorkFolder
 from slice_os.cli.render import printable, show, wants_json
-from slice_os.errors import InputError
 
 if TYPE_CHECKING:
     from slice_os.corpus import Corpus
@@ -65,7 +64,7 @@ class TopicRun:
 
     def check(self, corpus: Corpus) -> None:
         """Refuse counts by dates, or by a field, that the store does not have."""
-        from slice_os.estimates.tallies import PERIODS, TOTALS
+        from slice_os.estimates.tallies import PERIODS, TOTALS, counted_values
         from slice_os.query.filters import DATE
 
         if self.counts in PERIODS:
@@ -74,11 +73,7 @@ class TopicRun:
             flag = "--date-field" if self.date_field else "--alert"
             raise click.UsageError(f"{flag}: only with --counts day, week or month")
         elif self.counts not in (None, "document", *TOTALS):
-            try:
-                corpus.field_values(self.counts, 1)
-            except InputError as error:
-                others = ", ".join((*TOTALS, "document", *PERIODS))
-                raise InputError(f"{error}; or count by {others}") from None
+            counted_values(corpus, self.counts, 1, TOTALS)
         if self.within and not self.counts:
             raise click.UsageError("--by: only with --counts")
         if self.within:

@@ -9,6 +9,7 @@ from datetime import timedelta
 from statistics import fmean, pstdev
 from typing import TYPE_CHECKING
 
+from slice_os.errors import InputError
 from slice_os.query.filter_values import parse_date
 from slice_os.query.filters import DATE, fold_case
 from slice_os.text.documents import Scalar, field_text
@@ -16,6 +17,7 @@ from slice_os.topics.match import Found
 
 if TYPE_CHECKING:
     from slice_os.corpus import Corpus
+    from slice_os.stores.protocol import FieldValue
 
 PERIODS = ("day", "week", "month")
 TOTALS = ("topic", "phrase")
@@ -117,6 +119,20 @@ def place_of(value: Scalar, by: str) -> str:
     return (day - timedelta(days=day.weekday() if by == "week" else 0)).isoformat()
 
 
+def counted_values(
+    corpus: Corpus, by: str, limit: int | None = None, others: Sequence[str] = ()
+) -> list[FieldValue]:
+    """The values of a field that hits are counted by; see `Corpus.field_values`.
+
+    If no passage has it, the `InputError` tells what else, and ``others``, there is to count by.
+    """
+    try:
+        return corpus.field_values(by, limit)
+    except InputError as error:
+        known = ", ".join((*others, "document", *PERIODS))
+        raise InputError(f"{error}; or count by {known}") from None
+
+
 def documents_by(corpus: Corpus, by: str, date_field: str = DATE) -> dict[str, int]:
     """The number of all documents of a store in each period, or by field value.
 
@@ -128,7 +144,8 @@ def documents_by(corpus: Corpus, by: str, date_field: str = DATE) -> dict[str, i
     if by == "document" or (field == DATE and field not in corpus.fields()):
         return {}
     found: Counter[str] = Counter()
-    for value in corpus.field_values(field, None):
+    values = corpus.field_values(field, None) if by in PERIODS else counted_values(corpus, by)
+    for value in values:
         found[fold_case(place_of(value.value, by))] += value.documents
     return found
 

@@ -303,6 +303,7 @@ def test_a_field_that_no_document_has_is_refused(client: TestClient, etag: str) 
         problem = client.get("/counts", params=params)
         assert problem.status_code == 400
         assert "no metadata field 'dya' (did you mean 'day'?)" in problem.text
+        assert ("; or count by document, day, week, month" in problem.text) == ("by" in params)
     (found,) = client.get("/counts").json()["topics"]
     assert [(one["key"], one["hits"], one["of"]) for one in found["counts"]] == [("-", 2, None)]
 
