@@ -24,6 +24,7 @@ from typing import Any
 from slice_os import Document, LocalStore
 from slice_os.hits.hit import Hit
 from slice_os.query.filters import parse_where
+from slice_os.query.options import SearchOptions
 from slice_os.search.run import mine, search
 from tests.soak.report import options, tell
 from tests.test_local_store import CARD, part_of, query
@@ -130,7 +131,7 @@ class Reader:
 
     def all_passages(self, store: LocalStore) -> Iterable[Hit]:
         """The best hit of every passage."""
-        return search(store, ASKED, top_k=EVERYTHING, fusion="cosine")
+        return search(store, ASKED, SearchOptions(top_k=EVERYTHING, fusion="cosine"))
 
     def compare(self, found: Found, versions: list[Found], everything: bool = True) -> None:
         """Each document has the hits of one version, and those never touched of the first."""

@@ -255,12 +255,12 @@ class ThreeNodes:
         def wait_for_answers() -> None:
             deadline = time.monotonic() + LONGEST_SECONDS
             wanted = ends[now[0]]["complete"] + 4
-            while ends[now[0]]["complete"] < wanted and not asking.done():
+            while ends[now[0]]["complete"] < wanted and not answering.done():
                 assert time.monotonic() < deadline, "no answers"
                 time.sleep(0.05)
 
         with ThreadPoolExecutor(1) as executor:
-            asking = executor.submit(ask)
+            answering = executor.submit(ask)
             try:
                 wait_for_answers()
                 self.cluster.nodes[2].kill()
@@ -275,7 +275,7 @@ class ThreeNodes:
                 wait_for_answers()
             finally:
                 enough.set()
-            asking.result()
+            answering.result()
         return {**{state: dict(found) for state, found in ends.items()}, "errors": dict(lines)}
 
 
