@@ -149,9 +149,7 @@ class Node:
         with (self.home / "node.log").open("ab") as log:
             self._process = subprocess.Popen(
                 [
-                    self.runtime.java,
-                    f"-Xms{self.heap}",
-                    f"-Xmx{self.heap}",
+                    *(self.runtime.java, f"-Xms{self.heap}", f"-Xmx{self.heap}"),
                     # The quick compiler knows no vectors: it calls a method for each number.
                     *(_BRIEF if self.brief else ["--add-modules=jdk.incubator.vector"]),
                     *self._shared_classes(),
@@ -160,10 +158,7 @@ class Node:
                     "-XX:InitiatingHeapOccupancyPercent=30",
                     "--enable-native-access=ALL-UNNAMED",
                     "--add-opens=java.base/java.io=ALL-UNNAMED",
-                    "-cp",
-                    self.runtime.class_path,
-                    "StartNode",
-                    self.home,
+                    *("-cp", self.runtime.class_path, "StartNode", self.home),
                 ],
                 # The node ends at the end of this pipe, so also when we are killed.
                 stdin=subprocess.PIPE,

@@ -21,14 +21,10 @@ POM = Path(__file__).with_name("pom.xml")
 LAUNCHER = Path(__file__).with_name("StartNode.java")
 
 _JVM_FOLDERS = (
-    "/usr/lib/jvm/*",
-    "/usr/java/*",
-    "/opt/java/*",
-    "/opt/jdk*",
+    *("/usr/lib/jvm/*", "/usr/java/*", "/opt/java/*", "/opt/jdk*"),
     "/opt/homebrew/opt/openjdk*/libexec/openjdk.jdk/Contents/Home",
     "/Library/Java/JavaVirtualMachines/*/Contents/Home",
-    "~/.sdkman/candidates/java/*",
-    "~/.jdks/*",
+    *("~/.sdkman/candidates/java/*", "~/.jdks/*"),
 )
 _OTHERWISE = "or set OPENSEARCH_URL to a running node with the k-NN plugin"
 
