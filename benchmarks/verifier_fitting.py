@@ -1,7 +1,7 @@
 """Fit the decision of the bundled verifier, and measure it on kinds of text that are left out.
 
     python benchmarks/verifier_fitting.py --data ../shared/data --read FOLDER [--kind NAME ...]
-        [--every N] [--write]
+        [--every N] [--trained RUN | --write]
 
 FOLDER keeps what the network and the words say of each set, which is made if it is missing. The
 decision is fitted to hits that people labelled, by maximum likelihood, each set with its weight:
@@ -17,17 +17,19 @@ all. It rises with the network, and is smooth by a penalty of second differences
 A kind of FITTED is measured by a fit without it and what is of its texts, any other one, and the
 pairs of benchmarks/contrasts, by the fit to all sets. For each: AUC, nDCG@10 over labelled hits,
 the expected calibration error, and precision and recall at a probability of .5. --write writes the
-bundled decision.
+bundled decision. --trained measures another network in its place, such as a teacher that is not
+exported: RUN is the folder torch of recipes/verifier.py.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from random import Random
+from typing import TypeAlias
 
 import numpy as np
 import orjson
@@ -41,12 +43,15 @@ from recipes.verifier_parts.written import written_rows
 from slice_os import Hit, SpanEncoder
 from slice_os.arrays import Float64Array
 from slice_os.datasets.decontamination import read_hashes, sentence_hash
+from slice_os.encoder.alignment import Aligner
+from slice_os.encoder.hugging_face import load_encoder
+from slice_os.encoder.model_folder import TOKENIZER_FILE
 from slice_os.evaluation.calibration import expected_calibration_error
 from slice_os.evaluation.contrasts import read_pairs
 from slice_os.evaluation.measures import ranks
 from slice_os.verifier.bundled import NETWORK
 from slice_os.verifier.claims import Claim, claim_in, claim_of
-from slice_os.verifier.cross_encoder import CrossEncoderVerifier
+from slice_os.verifier.cross_encoder import ClaimInputs, CrossEncoderVerifier
 from slice_os.verifier.decision import DECISION, Decision, log_odds, place
 from slice_os.verifier.similarity import SimilarityReader, numbers_of
 
@@ -90,11 +95,36 @@ class Told:
     numbers: Float64Array
 
 
-def told(claims: Sequence[tuple[Claim, bool]], encoder: SpanEncoder) -> Told:
+Reads: TypeAlias = Callable[[Sequence[Claim]], Sequence[float]]
+"""The log-odds of claims by a network."""
+
+
+def bundled(claims: Sequence[Claim]) -> list[float]:
+    """The log-odds by the bundled network."""
+    return [log_odds(one.probability) for one in CrossEncoderVerifier(NETWORK).check(claims)]
+
+
+def trained(run: Path) -> Reads:
+    """The network of a run, without an export."""
+    from recipes.verifier_parts.claim_network import (
+        WEIGHTS,
+        claim_network,
+        claim_odds,
+        load_weights,
+    )
+
+    recipe = json.loads((run / "recipe.json").read_text(encoding="utf-8"))
+    base = claim_network(load_encoder(recipe["model"]).folder, 0.0)
+    network = load_weights(base, run / WEIGHTS)
+    inputs = ClaimInputs(Aligner(run / TOKENIZER_FILE), recipe["max_length"])
+    return lambda claims: claim_odds(network, inputs, claims, recipe["bf16"]).tolist()
+
+
+def told(claims: Sequence[tuple[Claim, bool]], encoder: SpanEncoder, reads: Reads) -> Told:
     """What network and words say of claims, given whether they hold."""
     own = [claim for claim, _ in claims]
     order = {phrase: n for n, phrase in enumerate(dict.fromkeys(one.phrase for one in own))}
-    read = [log_odds(one.probability) for one in CrossEncoderVerifier(NETWORK).check(own)]
+    read = reads(own)
     return Told(
         np.array([order[claim.phrase] for claim in own], dtype=np.float64),
         np.array([right for _, right in claims], dtype=np.float64),
@@ -138,7 +168,7 @@ def pairs(path: Path, every: int) -> list[tuple[Claim, bool]]:
 
 
 def kept(
-    folder: Path, data: Path, kinds: Sequence[str], every: int, encoder: SpanEncoder
+    folder: Path, data: Path, kinds: Sequence[str], every: int, encoder: SpanEncoder, reads: Reads
 ) -> dict[str, Told]:
     """All sets by name, as a folder keeps them; made if they are missing.
 
@@ -146,7 +176,7 @@ def kept(
     """
 
     def keep(name: str, claims: Sequence[tuple[Claim, bool]]) -> None:
-        one = told(claims, encoder)
+        one = told(claims, encoder, reads)
         np.savez(folder / f"{name}.npz", **{f.name: getattr(one, f.name) for f in fields(Told)})
         print(f"{name}: {len(claims):,} claims, {one.right.sum():.0f} right", flush=True)
 
@@ -362,13 +392,15 @@ def main() -> None:
     parser.add_argument("--read", type=Path, required=True)
     parser.add_argument("--kind", action="append", choices=ALL, help="repeatable; all if none")
     parser.add_argument("--every", type=int, default=1, help="of claims that are no natural hits")
+    parser.add_argument("--trained", type=Path, help="a run, in place of the bundled network")
     parser.add_argument("--write", action="store_true", help="as the bundled decision")
     chosen = parser.parse_args()
-    part = bool(chosen.kind) or chosen.every > 1
+    part = bool(chosen.kind or chosen.trained) or chosen.every > 1
     if part and chosen.write:
-        parser.error("--write needs all sets: leave out --kind and --every")
+        parser.error("--write needs all sets: leave out --kind, --every and --trained")
     encoder = SpanEncoder()
-    sets = kept(chosen.read, chosen.data, chosen.kind or ALL, chosen.every, encoder)
+    reads = trained(chosen.trained) if chosen.trained else bundled
+    sets = kept(chosen.read, chosen.data, chosen.kind or ALL, chosen.every, encoder, reads)
     own = encoder.card.encoder_id
     decision = fit(sets, learned(sets), own)
     result: dict[str, object] = {}

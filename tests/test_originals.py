@@ -232,7 +232,7 @@ def test_hits_in_several_files_need_a_folder(run: Run, tmp_path: Path) -> None:
         "marked/a.pdf: 1 of 1 hits marked",
         "marked/b.docx: 2 of 2 hits marked",
         "c.txt: 0 of 1 hits marked; c.txt is no PDF or Word file; only those get marks",
-        "program: 0 of 1 hits marked; program: has no file; a program added it",
+        "program: 0 of 1 hits marked; has no file; a program added it",
     ]
 
 
