@@ -267,6 +267,7 @@ class TestNames:
             "31/12/23, 22:{} -",
             "31/12/2023, 10:{} p.\xa0m. -",
             "2023-12-31 22.{} -",
+            "\ufeff\u200f[31.12.2023 klo 22.{}.02]",
         ],
     )
     @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -278,7 +279,7 @@ class TestNames:
             "",
             "16} ~\u202fBo: Why: is it broken?",
             '17} Ann changed the subject to "Note: all"',
-            "17} \u202a+44 7700 900123\u202c: \u200eimage omitted",
+            "17} \u202a+44 7700 900123\u2069: \u200eimage omitted",
             "18} Ann Lee:",
         ]
         at = stamp.partition("{}")
@@ -382,7 +383,7 @@ class TestNames:
             assert type(found) is kind
 
     def test_a_chat_whose_dates_could_be_two_has_no_times(self) -> None:
-        chat = "[03/04/23, 22:15:02] A: Hi\n[04/04/23, 22:15:02] B: So\n[04/04/23, 22:15] B: Oh"
+        chat = "[03/04/23, 22:15:02] A: Hi\n[04/04/23, 22:15:02] B: So\n[04/04/23, 22:15:00] B: Oh"
         (document,) = read("text", chat)
         assert [one[0:3] for one in said(document)] == [
             ("A", "Hi", None),
@@ -403,6 +404,20 @@ class TestNames:
             "12.03.24 10:00 - Agenda: all\n12.03.24 11:00 - Result: none\n",
             "12.03.24 10:00 - It begins. Plan: a\n12.03.24 11:00 - It ends. Plan: b\n",
             "[2023-12-31 22:15:02] app.INFO: start\n[2023-12-31 22:15:03] app.INFO: end\n",
+            *(
+                "\n".join(head.format(f"1{n}", "AB"[n % 2]) for n in range(4))
+                for head in (
+                    "[2023-12-31 22:15:{}] Job{}[7]: runs",
+                    "[2023-12-31 22:15:{}] job-{}: runs".lower(),
+                    "2023-12-31 22:15:{} - Job {}: runs",
+                    "[31.12.23 22:{}] Pulse {}: 80",
+                    "31.12.23 22:{} - The only one: says {}",
+                    "Bus {1}  0:{0}",
+                    "Talk {1} ({0}:00)\nOn roofs.\n",
+                    "Talk {1} - {0}:00\nOn roofs.\n",
+                )
+            ),
+            "Mon - 1:00\nUp.\n\nTue - 0:30\nUp.\n\nMon - 1:10\nUp.\n\nTue - 0:40\nUp.\n",
         ],
     )
     def test_other_texts_have_no_turns(self, text: str) -> None:

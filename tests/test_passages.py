@@ -125,7 +125,7 @@ def test_every_word_is_in_one_passage_or_names_the_speaker(
         "\u200e[12/31/23, 10:15:02\u202fPM] ~\u202fAnn: \u200eI want it\n"
         "[12/31/23, 10:15:04\u202fPM] Bo: Why?\n[12/31/23, 10:15:05\u202fPM] Ann: I want it",
         "31.12.23, 22:15 - Ann: I want it\r\n31.12.23, 22:15 - Bo: Why?\r\n" * 2,
-        "Ann  0:01  \nI want it\n\nBo  0:02\nWhy?\n\n" * 2,
+        "".join(f"Ann  0:{n}1  \nI want it\n\nBo  0:{n}2\nWhy?\n\n" for n in range(2)),
     ],
 )
 def test_names_and_times_of_chats_are_in_no_passage(encoder: SpanEncoder, text: str) -> None:
@@ -136,10 +136,12 @@ def test_names_and_times_of_chats_are_in_no_passage(encoder: SpanEncoder, text: 
 
 
 def test_the_time_of_a_message_of_nobody_is_in_no_passage(encoder: SpanEncoder) -> None:
-    text = "1.12.23, 22:15 - A: Hi\n1.12.23, 22:16 - Bo left\n1.12.23, 22:17 - A: Oh"
+    said = "A: Hi", "Bo left", "A: Oh", "B: So"
+    text = "\n".join(f"1.12.23, 22:1{n} - {one}" for n, one in enumerate(said))
     (document,) = read_text("d", io.BytesIO(text.encode()), ReadOptions())
     assert isinstance(document, Document)
-    assert [text[one.start : one.end] for one in cut(encoder, document)] == ["Hi", "Bo left", "Oh"]
+    surfaces = [text[one.start : one.end] for one in cut(encoder, document)]
+    assert surfaces == ["Hi", "Bo left", "Oh", "So"]
 
 
 def test_passages_end_with_sentences(encoder: SpanEncoder) -> None:

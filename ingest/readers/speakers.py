@@ -25,33 +25,42 @@ from slice_os.ingest.readers.turns import clock_seconds, find_moment, from_begin
 from slice_os.text.documents import Document, Segment
 
 _LABEL = re.compile(
-    r"[^\S\n]{0,8}(?:[\[(]?(?P<time>\d{1,3}(?::\d{2}){1,2}(?:[.,]\d{1,3})?)[\])]?[^\S\n]{0,4}"
+    r"\ufeff?[^\S\n]{0,8}"
+    r"(?:[\[(]?(?P<time>\d{1,3}(?::\d{2}){1,2}(?:[.,]\d{1,3})?)[\])]?[^\S\n]{0,4}"
     r"(?:[-–—][^\S\n]{0,4})?)?"
     r"(?P<speaker>[^\W\d_][^\n:<>|{}\t\"]{0,39}):(?=[^\S\n]|$)[^\S\n]{0,8}",
 )
 # A line of a chat that Zoom saved; what is said follows, or is in the next lines after a tab.
 _CHAT = re.compile(
-    r"^(?P<day>)(?P<half>)(?P<clock>\d{1,2}:\d{2}:\d{2})[^\S\n]{1,8}From[^\S\n]{1,8}(?P<speaker>[^\n:\t]{1,60}?)"
+    r"^\ufeff?(?P<day>)(?P<half>)(?P<clock>\d{1,2}:\d{2}:\d{2})"
+    r"[^\S\n]{1,8}From[^\S\n]{1,8}(?P<speaker>[^\n:\t]{1,60}?)"
     r"(?:[^\S\n]{1,8}(?i:to)[^\S\n]{1,8}[^\n:\t]{1,60})?[^\S\n]{0,8}:(?=\s|$)[^\S\n]{0,8}",
     re.M,
 )
 # A message that WhatsApp exported, from a phone of either kind; its own messages have no name.
 _MESSAGE = re.compile(
-    r"^\u200e?(?P<open>\[)?(?P<day>\d{1,4}([./-])\d{1,2}\3\d{2,4})(?:,| à| um)?\s"
-    r"(?P<clock>\d{1,2}[:.]\d{2}(?:[:.]\d{2})?)(?:\s?(?P<half>[ap])\.?\s?m\b\.?)?(?(open)\]| -)"
-    r"[^\S\n](?:(?P<speaker>(?:(?!\w{4}[.!?]\s)[^\n:\"“”]){1,80}):(?=\s|$)[^\S\n]?)?\u200e?",
+    r"^\ufeff?[\u200e\u200f]?(?P<open>\[)?"
+    r"(?P<day>\d{1,4}([./-])\d{1,2}\3\d{2,4})(?:,| à| klo| um)?\s"
+    r"(?P<clock>\d{1,2}[:.]\d{2}(?(open)[:.]\d{2}))(?:\s?(?P<half>[ap])\.?\s?m\b\.?)?"
+    r"(?(open)\]| -)[^\S\n]"
+    r"(?:(?P<speaker>(?:(?!\w{5}[.!?]\s)[^\n:\"“”„«»]){1,80}):(?=\s|$)[^\S\n]?)?\u200e?",
     re.M | re.I,
 )
 # A line before what is said, as Otter, Rev and Fireflies write it.
 _ABOVE = re.compile(
-    r"^(?P<day>)(?P<half>)[^\S\n]{0,8}(?P<speaker>[^\W_][^\n:|\t]{0,59}?)(?:[^\S\n]{2,8}|[^\S\n]\(|[^\S\n][-–—][^\S\n])"
-    r"(?P<clock>\d{1,2}:\d{2}(?::\d{2})?)\)?:?[^\S\n]{0,8}\r?\n(?=[^\S\n]*\w|\Z)",
+    r"^\ufeff?(?P<day>)(?P<half>)[^\S\n]{0,8}(?P<speaker>[^\W_][^\n:|\t]{0,59}?)"
+    r"(?:[^\S\n]{2,8}|[^\S\n](?P<open>\()|[^\S\n][-–—][^\S\n])"
+    r"(?P<clock>\d{1,2}:\d{2}(?::\d{2})?)(?(open)\):)[^\S\n]{0,8}\r?\n(?=[^\S\n]*\w|\Z)",
     re.M,
 )
-_LEVEL = re.compile(
-    r"(?:\S+\.)?(?:critical|debug|error|fatal|info|notice|trace|warn(?:ing)?)", re.I
+# Levels of a log, and processes.
+_OF_LOG = re.compile(
+    r"(?:\S+\.)?(?:critical|debug|error|fatal|info|notice|trace|warn(?:ing)?)|\S+\[\d+\]", re.I
 )
-_AROUND_NAMES = "~\u200e\u202a\u202c\u202f\xa0 "
+_LOWER_WORD = re.compile(r"[a-z]\S*")
+_AROUND_NAMES = "~\u200e\u200f\u202a\u202b\u202c\u202f\u2068\u2069\xa0 "
+# In seconds, recordings begin before; programmes of a day and diaries do not.
+_LATEST_BEGIN = 300
 _LEAST_SHARE = 0.8
 # Of cues, whose turns may be long.
 _LEAST_NAMED = 0.1
@@ -124,16 +133,9 @@ def _messages(text: str, options: ReadOptions) -> tuple[tuple[Segment, ...], str
     """
     for pattern in (_MESSAGE, _CHAT, _ABOVE):
         heads = list(pattern.finditer(text))
-        names = list(filter(None, map(_name, heads)))
-        # Else they are words of minutes, or levels of a log.
-        different = len({*names})
-        least = {_MESSAGE: different + 1, _ABOVE: 2 * different}.get(pattern, 0)
-        are_names = len(names) >= max(_LEAST_TURNS, len(heads) / 2, least)
-        if are_names and not any(map(_LEVEL.fullmatch, names)):
+        if heads and is_blank(text[: heads[0].start()]) and _are_of_chat(heads, pattern):
             break
     else:
-        return (), None
-    if not is_blank(text[: heads[0].start()]):
         return (), None
     formats = DateFormats(options.date_format)
     for day in dict.fromkeys(head["day"] for head in heads):
@@ -151,12 +153,31 @@ def _messages(text: str, options: ReadOptions) -> tuple[tuple[Segment, ...], str
         turns.append(Turn(said, name, begun and begun.seconds, None, begun and begun.date))
     if any(turn.start_time is None for turn in turns):
         turns = [turn._replace(start_time=None, date=None) for turn in turns]
+    times = [turn.start_time or 0.0 for turn in turns]
+    is_recording = times == sorted(times) and times[0] < min(times[-1], _LATEST_BEGIN)
+    said_something = sum(bool(turn.text) for turn in turns)
+    if 2 * said_something < len(turns) or (pattern is _ABOVE and not is_recording):
+        return (), None
     turns, date = from_beginning(turns)
     return tuple(
         Segment(start, start + len(turn.text), turn.speaker, turn.start_time)
         for turn, start in zip(turns, starts, strict=True)
         if turn.text
     ), date
+
+
+def _are_of_chat(heads: Sequence[re.Match[str]], pattern: re.Pattern[str]) -> bool:
+    """Whether the names in heads are people's, and no words of minutes or a log.
+
+    There have to be two or more, which come again; but nothing else is written as Zoom's chats are.
+    """
+    names = list(filter(None, map(_name, heads)))
+    different = len({*names})
+    if pattern is _CHAT:
+        return len(names) >= _LEAST_TURNS
+    least = max(len(heads) / 2, 2 * different if pattern is _ABOVE else different + 1)
+    is_log = any(map(_OF_LOG.fullmatch, names)) or all(map(_LOWER_WORD.fullmatch, names))
+    return different > 1 and len(names) >= least and not is_log
 
 
 def speaker_segments(text: str) -> tuple[Segment, ...]:
