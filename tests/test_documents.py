@@ -581,6 +581,7 @@ def test_names_before_the_paragraphs_of_an_interview_are_speakers() -> None:
     assert isinstance(document, Document)
     found = [(one.speaker, document.text[one.start : one.end]) for one in document.segments]
     assert found == [(None, "Interview 7"), *talk]
+    assert document.text == "\n".join(["Interview 7", *map(": ".join, talk)])
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ class Turn(NamedTuple):
     """Words of one speaker without a break, or a page or section.
 
     Times are in seconds; ``date`` is that of its start, if that was given as one. Many turns may
-    share their fields.
+    share their fields. What is said begins ``after`` so many characters, which name the speaker.
     """
 
     text: str
@@ -223,6 +223,7 @@ class Turn(NamedTuple):
     end_time: float | None = None
     date: str | None = None
     fields: Metadata = _NO_FIELDS
+    after: int = 0
 
 
 def join_turns(turns: Iterable[Turn], between: str = "\n") -> tuple[str, tuple[Segment, ...]]:
@@ -234,13 +235,13 @@ def join_turns(turns: Iterable[Turn], between: str = "\n") -> tuple[str, tuple[S
     segments: list[Segment] = []
     start = 0
     given, fields = _NO_FIELDS, _fields(_NO_FIELDS)
-    for text, speaker, begins, ends, _, own in turns:
+    for text, speaker, begins, ends, _, own, after in turns:
         if is_blank(text):
             continue
         if own is not given:
             given, fields = own, _fields(own)
         end = start + len(text)
-        segments.append(Segment(start, end, speaker, begins, ends, fields))
+        segments.append(Segment(start + after, end, speaker, begins, ends, fields))
         texts.append(text)
         start = end + 1
     return between.join(texts), tuple(segments)

@@ -223,8 +223,10 @@ def speaker_named(text: str) -> str | None:
     return _name(head) if head and head.end() >= len(text) else None
 
 
-def name_speakers(turns: Sequence[Turn]) -> Iterator[Turn]:
+def name_speakers(turns: Sequence[Turn], keep: bool = False) -> Iterator[Turn]:
     """Take the names at the beginning of cues as their speakers, if they are names.
+
+    They are no part of the text then, unless it is to ``keep`` them before what is said.
 
     A cue without a name continues the words of the speaker before. One that begins with a colon
     behind anything else has no speaker, since nobody knows who says it. A name without words of its
@@ -239,7 +241,10 @@ def name_speakers(turns: Sequence[Turn]) -> Iterator[Turn]:
     for turn, found, after in zip(turns, labels, [*labels, _NOBODY][1:], strict=True):
         if found is not None:
             speaker = found.speaker
-            if after is None or turn.text[found.words :].strip():
+            is_said = turn.text[found.words :].strip() != ""
+            if keep:
+                turn = turn._replace(after=found.words if is_said else 0)
+            elif after is None or is_said:
                 turn = turn._replace(text=turn.text[: found.name] + turn.text[found.words :])
         yield turn._replace(speaker=speaker)
 
@@ -250,7 +255,7 @@ def meeting_turns(paragraphs: Sequence[Turn]) -> Iterator[Turn]:
     Other texts stay as they are. Of a meeting, two fifths of the paragraphs need a speaker and a
     time, and words that are said then, since the paragraphs after them may continue the turn. A
     title, or anything else before the first turn, has no speaker; what looks like a speaker who
-    says nothing is such a text, too. Names are as in `speaker_segments`.
+    says nothing is such a text, too. Names before words are as in `speaker_segments`; they stay.
     """
     written = [one for one in paragraphs if one.text.strip()]
     named = {at: turn for at, one in enumerate(written) if (turn := _meeting_turn(one))}
@@ -264,7 +269,7 @@ def meeting_turns(paragraphs: Sequence[Turn]) -> Iterator[Turn]:
     if spoken < _LEAST_TURNS or spoken < _LEAST_MEETING_SHARE * len(written):
         labels = _speakers([_label(one.text) for one in written])
         is_talk = sum(map(bool, labels)) >= _LEAST_SHARE * len(written)
-        yield from name_speakers(written) if is_talk else paragraphs
+        yield from name_speakers(written, keep=True) if is_talk else paragraphs
         return
     yield from written[: min(named)]
     yield from turns
