@@ -91,8 +91,8 @@ def read_with(name: str) -> Callable[[str], object]:
         ("text", "{}", "A: x\n"),
         ("text", "Bo: x\n{}", " \n"),
         ("text", "{}", "[1/2/23, 9:14] a"),
-        ("text", "{}", "1/2/23 9:14 - a: b\n"),
-        ("text", "{}", "Bo  0:14\nx\n"),
+        ("text", "{}", "1/2/23 9:14 - A: b\n1/2/23 9:14 - B: a\n"),
+        ("text", "{}", "Bo  0:14\nx\nAl  0:14\ny\n"),
         ("eml", "From: {}\n\nHello", "a "),
         ("eml", "From: {}\n\nHello", "("),
         ("eml", "From: a\nContent-Type: text/plain; {}\n\nHello", "a=("),
@@ -133,6 +133,16 @@ def test_messages_of_many_versions() -> None:
         return read(head + "".join(versions))
 
     assert_linear(work, "x")
+
+
+def test_lists_beside_a_text_without_words() -> None:
+    read = read_with("json")
+
+    def work(text: str) -> object:
+        listed = '["lost words"],' * (len(text) // 16)
+        return read(f'{{"text": "{text}", "a": [{listed}0]}}')
+
+    assert_linear(work, "!")
 
 
 def test_fields_within_the_codes_of_others() -> None:

@@ -190,9 +190,10 @@ def lost_in(
     There are none if fields were chosen.
     """
     lost: Counter[str] = Counter()
-    known: Set[str] = set()
+    known: Set[str] | None = None
     for path, value in _texts_in(fields) if options.metadata_fields is None else ():
-        known = known or words_of(" ".join([text, *filter(None, speakers)])).keys()
+        if known is None:
+            known = words_of(" ".join([text, *filter(None, speakers)])).keys()
         lost[f"values of {'.'.join(path)!r} left out"] += not words_of(value).keys() <= known
     return lost
 
