@@ -376,6 +376,8 @@ class TestNames:
         for source, own, kind in (
             ("export/users.json", one, SkippedFile),
             ("export/users.json", one | {"text": "Hello"}, Document),
+            ("export/users.json", one | {"messages": ["Hello"]}, Document),
+            ("export/users.json", {"id": 7, "body": "Hello"}, BadRecord),
             ("export/people.json", one, BadRecord),
         ):
             raw = io.BytesIO(json.dumps([own]).encode())

@@ -41,15 +41,17 @@ from slice_os.ingest.readers.reader import (
     skipped,
 )
 from slice_os.ingest.readers.services import field_of_turns
+from slice_os.ingest.readers.turns import TURN_LISTS
 from slice_os.text.documents import Document, Scalar
 
 MADE = "\0"
 """A source whose documents' ids are told from those that records have; see `named_by_content`."""
 _MADE_SHOWN = repr(MADE)[:-1]
-# Lists of people and places in what Slack exports.
+# Lists of people and places in what Slack exports, with ids such as U061F7AUR.
 _OF_SLACK = frozenset(
     f"{name}.json" for name in ("users", "channels", "groups", "dms", "mpims", "integration_logs")
 )
+_SLACK_ID = re.compile("[A-Z][A-Z0-9]+")
 # Facebook and Instagram write a letter for each byte of their messages.
 _OF_FACEBOOK = '"timestamp_ms"'
 _BYTES = re.compile(r"(?:\\u00[89a-f][0-9a-f])+")
@@ -229,8 +231,11 @@ def _letters(found: re.Match[str]) -> str:
 
 
 def _has_no_message(value: object, options: ReadOptions) -> bool:
+    texts = options.text_field, *TURN_LISTS
     return isinstance(value, list) and all(
-        isinstance(one, Mapping) and {"id", "user_id"} & {*one} and options.text_field not in one
+        isinstance(one, Mapping)
+        and _SLACK_ID.fullmatch(str(one.get("id") or one.get("user_id")))
+        and not any(name in one for name in texts)
         for one in value
     )
 

@@ -153,7 +153,9 @@ def field_of_turns(items: Sequence[Any]) -> str | None:
 
 
 def _is_of_slack(item: Any) -> bool:
-    time = item.get("ts") if isinstance(item, Mapping) else None
+    if not isinstance(item, Mapping) or item.get("type") != "message":
+        return False
+    time = item.get("ts")
     return isinstance(time, str) and _SLACK_TIME.fullmatch(time) is not None
 
 
