@@ -120,6 +120,7 @@ def read(content: bytes) -> tuple[str, dict[str, int], list[str]]:
         ("A", "contract", "A contract"),
         ("A", " contract", "A contract"),
         ("Q", "What is a contract?", None),  # a label
+        ("T", "term of a contract", None),  # a letter of a glossary
         ("The", "contract", None),
     ],
 )

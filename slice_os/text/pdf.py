@@ -353,7 +353,9 @@ def _with_initials(
             height = high - low
             is_beside = abs(left - right) < 2 * height and abs(top - (high + low) / 2) < height
             is_begun = rest[1][0].islower() or rest[1][1:].isupper()
-            if not (is_beside and is_begun) or rest.start() in moved:
+            # As of a glossary; few words begin with a letter twice.
+            is_repeated = rest[1][0].upper() == one[1]
+            if not (is_beside and is_begun) or is_repeated or rest.start() in moved:
                 continue
             is_word = _is_word(one[1], rest[1], text)
             if rest is within:
