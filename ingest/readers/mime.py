@@ -12,7 +12,7 @@ import re
 import struct
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from email import message_from_bytes
 from email.errors import HeaderParseError
 from email.header import decode_header
@@ -301,17 +301,23 @@ class Tree:
 
 def _in_tnef(content: bytes) -> Iterator[tuple[str, bytes | None]]:
     """The names and bytes of files in what Outlook sends as ``winmail.dat`` (MS-OXTNEF)."""
-    files: list[dict[int, bytes]] = []
+    own = dict[int, bytes]()
     at = 6
     while len(content) >= at + _TNEF_HEAD.size:
         level, kind, length = _TNEF_HEAD.unpack_from(content, at)
         at += _TNEF_HEAD.size
         if level == _OF_FILE and at + length <= len(content):
-            files += [{}] if kind == _FILE_BEGINS or not files else []
-            files[-1][kind] = content[at : at + length]
+            if kind == _FILE_BEGINS and own:
+                yield _tnef_file(own)
+                own = {}
+            own[kind] = content[at : at + length]
         at += length + 2
-    for own in files:
-        yield decoded(own.get(_FILE_NAME, b"").rstrip(b"\0"), "cp1252"), own.get(_FILE_DATA)
+    if own:
+        yield _tnef_file(own)
+
+
+def _tnef_file(own: Mapping[int, bytes]) -> tuple[str, bytes | None]:
+    return decoded(own.get(_FILE_NAME, b"").rstrip(b"\0"), "cp1252"), own.get(_FILE_DATA)
 
 
 def _kind(part: Part) -> str:
