@@ -17,8 +17,9 @@ import onnx
 import onnxruntime
 import torch
 from onnx import numpy_helper
-from transformers import BertConfig, BertForTokenClassification, BertTokenizerFast
+from transformers import BertForTokenClassification, BertTokenizerFast
 
+from recipes.bert_from_onnx import config
 from slice_os.encoder.model_folder import MODEL_FILE, TOKENIZER_FILE
 from slice_os.verifier.bundled import NETWORK
 from slice_os.verifier.cross_encoder import AGAINST
@@ -91,21 +92,14 @@ def main() -> None:
     chosen = parser.parse_args()
     graph = Graph(chosen.verifier / MODEL_FILE)
     layers = sum(name.endswith("_qkv_bias") for name in graph.numbers)
-    words = graph.table(TABLES[0])
-    network = BertForTokenClassification(
-        BertConfig(
-            vocab_size=len(words),
-            hidden_size=words.shape[1],
-            num_hidden_layers=layers,
-            num_attention_heads=words.shape[1] // HEAD,
-            intermediate_size=4 * words.shape[1],
-            num_labels=2 + len(AGAINST),
-        )
-    )
-    found = state(graph, layers)
-    for name in network.state_dict().keys() - found.keys():
-        found[name] = graph.floats(name)
-    network.load_state_dict({name: torch.tensor(values) for name, values in found.items()})
+    own = {one: graph.floats(one) for one in graph.numbers if one.startswith(("bert.", "class"))}
+    found = {name: torch.tensor(values) for name, values in (own | state(graph, layers)).items()}
+    encoder = {name.removeprefix("bert."): values for name, values in found.items()}
+    width = encoder[f"embeddings.{TABLES[0]}.weight"].shape[1]
+    settings = config(encoder, width // HEAD)
+    settings.num_labels = 2 + len(AGAINST)
+    network = BertForTokenClassification(settings)
+    network.load_state_dict(found)
     network.eval().save_pretrained(chosen.out)
     tokenizer = BertTokenizerFast(tokenizer_file=str(chosen.verifier / TOKENIZER_FILE))
     tokenizer.save_pretrained(chosen.out)

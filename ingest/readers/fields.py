@@ -21,14 +21,20 @@ from slice_os.ingest.readers.reader import (
     join_turns,
 )
 from slice_os.ingest.readers.services import EMPTY, UNREAD, transcript, unread, words_of
-from slice_os.ingest.readers.turns import CHAT_TIMES, TURN_LISTS, from_beginning, label, turns_of
+from slice_os.ingest.readers.turns import (
+    CHAT_TIMES,
+    TIMES,
+    TURN_LISTS,
+    from_beginning,
+    label,
+    turns_of,
+)
 from slice_os.text.documents import Scalar, Segment
 
 # The end of a message on a text that is not where it was looked for.
 NAME_TEXT = "; name the one with the text by --text-field"
 DATE = "date"
 """The metadata field with the date of a document."""
-_TIMES = "start_time", "end_time"
 _MOST_LISTED = 20
 _MOST_TOLD = 8
 _NESTED = dict, list
@@ -118,7 +124,7 @@ def dates_in(fields: Mapping[str, Any], options: ReadOptions) -> dict[str, list[
     dates = {name: [fields.get(name)] for name in names if name is not None}
     turns = _list_of_turns(fields, options)[1]
     timed = [turn for turn in turns or () if isinstance(turn, Mapping)]
-    return dates | {name: [turn.get(name) for turn in timed] for name in _TIMES if timed}
+    return dates | {name: [turn.get(name) for turn in timed] for name in TIMES if timed}
 
 
 def _list_of_turns(fields: Mapping[str, Any], options: ReadOptions) -> tuple[str, list[Any] | None]:
@@ -157,7 +163,7 @@ def text_of(
         raise InputError(f"field {field!r} is {kind_of(whole)}; give a string or a list of turns")
     date, segments, others = None, tuple[Segment, ...](), fields
     if listed is not None and whole is None:
-        turns, empty = turns_of(listed, {name: formats.of(name) for name in _TIMES})
+        turns, empty = turns_of(listed, {name: formats.of(name) for name in TIMES})
         turns, date = from_beginning(turns)
         told[EMPTY] += empty
         text, segments = join_turns(turns)
@@ -215,7 +221,7 @@ def _texts_in(fields: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]
             waiting += [
                 ((*path, str(name))[:2], one)
                 for name, one in value.items()
-                if isinstance(one, (str, *_NESTED)) and name not in (*_TIMES, *CHAT_TIMES)
+                if isinstance(one, (str, *_NESTED)) and name not in (*TIMES, *CHAT_TIMES)
             ]
         elif isinstance(value, list):
             waiting += [(path, one) for one in value if isinstance(one, _NESTED)]

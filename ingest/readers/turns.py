@@ -18,7 +18,8 @@ _CLOCK = re.compile(r"(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,9}))?", re.
 TURN_LISTS = ("turns", "messages")
 _TEXT_NAMES = ("text", "content", "body")
 _SPEAKER_NAMES = ("speaker", "role", "author")
-_TIMES = frozenset(("start_time", "end_time"))
+TIMES = "start_time", "end_time"
+"""Fields with the times of a turn."""
 # What chats have that people export from Slack, Facebook, Telegram, Discord and Google.
 _CHAT_NAMES = ("user_profile", "sender_name", "sender", "creator", "from", "username", "user")
 CHAT_TIMES = ("ts", "timestamp_ms", "date_unixtime", "timestamp", "created_date", "created_at")
@@ -44,7 +45,7 @@ def turns_of(listed: Sequence[Any], formats: Mapping[str, str | None]) -> tuple[
     Raises an `InputError` that names the turn by its number if one is no turn, if none has words,
     or if a field is of another type.
     """
-    is_timed = any(isinstance(value, Mapping) and _TIMES & {*value} for value in listed)
+    is_timed = any(isinstance(value, Mapping) and {*TIMES} & {*value} for value in listed)
     turns = [_turn(value, number, formats, is_timed) for number, value in enumerate(listed, 1)]
     empty = sum(turn is None or is_blank(turn.text) for turn in turns)
     if turns and all(turn is None for turn in turns):
@@ -71,7 +72,7 @@ def _turn(
         return None
     start, end = (
         None if time is None else moment(time, f"{field} of turn {number}", formats.get(field))
-        for field in ("start_time", "end_time")
+        for field in TIMES
         for time in [value.get(field)]
     )
     start = start if is_timed else _date(value)

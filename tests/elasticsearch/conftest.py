@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,7 @@ from opensearchpy import OpenSearch
 
 from slice_os.stores.cluster.server.connection import parse_location
 from tests.opensearch.conftest import Report, built, runtime
-from tests.opensearch.node import shared_node
+from tests.opensearch.node import node_of_its_own, shared_node
 from tests.opensearch.runtime import Runtime
 
 from .node import ElasticsearchNode
@@ -74,6 +73,5 @@ def scriptless_node(
 ) -> Iterator[ElasticsearchNode]:
     """A node without our plugin, so without any scripts."""
     home = tmp_path_factory.mktemp("scriptless-node")
-    with ElasticsearchNode(elasticsearch_runtime, home, heap="512m") as node:
+    with node_of_its_own(ElasticsearchNode(elasticsearch_runtime, home, heap="512m")) as node:
         yield node
-    shutil.rmtree(home)

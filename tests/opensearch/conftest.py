@@ -19,7 +19,7 @@ from slice_os import Corpus, SpanEncoder
 from slice_os.stores.cluster.loading import bulk, lease
 from slice_os.stores.cluster.loading import writer as writing
 
-from .node import Cluster, Node, shared_node
+from .node import Cluster, Node, node_of_its_own, shared_node
 from .runtime import Runtime, RuntimeMissingError, find_plugin, find_runtime
 from .support import Index
 from .texts import index_of
@@ -152,9 +152,9 @@ def tight_node(
     """A node that tests may stop, if they start it again, and that is easily too busy."""
     home = tmp_path_factory.mktemp("tight-node")
     settings = {"thread_pool.write.size": 1, "thread_pool.write.queue_size": 1}
-    with Node(opensearch_runtime, home, heap="512m", settings=settings) as node:
+    node = Node(opensearch_runtime, home, heap="512m", settings=settings)
+    with node_of_its_own(node):
         yield node
-    shutil.rmtree(home)
 
 
 @pytest.fixture(scope="session")
@@ -162,11 +162,10 @@ def scriptless_node(
     opensearch_runtime: Runtime, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Node]:
     """A node that runs no scripts."""
-    home = tmp_path_factory.mktemp("scriptless-node")
-    settings = {"script.allowed_types": "none"}
-    with Node(opensearch_runtime, home, heap="512m", settings=settings) as node:
+    home, settings = tmp_path_factory.mktemp("scriptless-node"), {"script.allowed_types": "none"}
+    node = Node(opensearch_runtime, home, heap="512m", settings=settings)
+    with node_of_its_own(node):
         yield node
-    shutil.rmtree(home)
 
 
 @pytest.fixture

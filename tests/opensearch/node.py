@@ -25,7 +25,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from filelock import FileLock
 
@@ -46,6 +46,9 @@ appender.console.layout.pattern = %d{ISO8601} %-5p %c{1.} %m%n
 rootLogger.level = info
 rootLogger.appenderRef.console.ref = console
 """
+
+
+AnyNode = TypeVar("AnyNode", bound="Node")
 
 
 class NodeError(Exception):
@@ -266,6 +269,14 @@ class Node:
             "cluster.routing.allocation.disk.threshold_enabled": False,
             **self.settings,
         }
+
+
+@contextmanager
+def node_of_its_own(node: AnyNode) -> Iterator[AnyNode]:
+    """A node that runs for some tests alone; its folder is gone behind them."""
+    with node:
+        yield node
+    shutil.rmtree(node.home)
 
 
 @contextmanager

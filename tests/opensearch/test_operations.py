@@ -20,7 +20,7 @@ from slice_os import Corpus, IndexOptions, SpanEncoder
 from slice_os.stores.cluster.server import detection
 
 from ..command_line import printed
-from .node import Node
+from .node import Node, node_of_its_own
 from .runtime import Runtime
 from .support import call_cli, write_lines
 from .support import dialogues as raw_dialogues
@@ -51,9 +51,9 @@ def node(opensearch_runtime: Runtime, tmp_path_factory: pytest.TempPathFactory) 
         "logger.org.opensearch.tasks": "trace",
         "path.repo": [str(tmp_path_factory.mktemp("snapshots"))],
     }
-    with Node(opensearch_runtime, home, heap="512m", settings=settings) as node:
+    node = Node(opensearch_runtime, home, heap="512m", settings=settings)
+    with node_of_its_own(node):
         yield node
-    shutil.rmtree(home)
 
 
 def fences(language: str) -> list[str]:
