@@ -25,11 +25,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from random import Random
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import orjson
@@ -43,17 +43,17 @@ from recipes.verifier_parts.written import written_rows
 from slice_os import Hit, SpanEncoder
 from slice_os.arrays import Float64Array
 from slice_os.datasets.decontamination import read_hashes, sentence_hash
-from slice_os.encoder.alignment import Aligner
-from slice_os.encoder.hugging_face import load_encoder
-from slice_os.encoder.model_folder import TOKENIZER_FILE
 from slice_os.evaluation.calibration import expected_calibration_error
 from slice_os.evaluation.contrasts import read_pairs
 from slice_os.evaluation.measures import ranks
 from slice_os.verifier.bundled import NETWORK
 from slice_os.verifier.claims import Claim, claim_in, claim_of
-from slice_os.verifier.cross_encoder import ClaimInputs, CrossEncoderVerifier
+from slice_os.verifier.cross_encoder import CrossEncoderVerifier
 from slice_os.verifier.decision import DECISION, Decision, log_odds, place
 from slice_os.verifier.similarity import SimilarityReader, numbers_of
+
+if TYPE_CHECKING:  # it needs torch
+    from recipes.verifier_parts.claim_network import Reads
 
 FITTED = ("contracts", "dialogues", "everyday", "support", "bookings", "reviews", "stories")
 ALL = (*KINDS, *BLIND, *LATER, *LAST, *THIRD, *FOURTH)
@@ -95,29 +95,9 @@ class Told:
     numbers: Float64Array
 
 
-Reads: TypeAlias = Callable[[Sequence[Claim]], Sequence[float]]
-"""The log-odds of claims by a network."""
-
-
 def bundled(claims: Sequence[Claim]) -> list[float]:
     """The log-odds by the bundled network."""
     return [log_odds(one.probability) for one in CrossEncoderVerifier(NETWORK).check(claims)]
-
-
-def trained(run: Path) -> Reads:
-    """The network of a run, without an export."""
-    from recipes.verifier_parts.claim_network import (
-        WEIGHTS,
-        claim_network,
-        claim_odds,
-        load_weights,
-    )
-
-    recipe = json.loads((run / "recipe.json").read_text(encoding="utf-8"))
-    base = claim_network(load_encoder(recipe["model"]).folder, 0.0)
-    network = load_weights(base, run / WEIGHTS)
-    inputs = ClaimInputs(Aligner(run / TOKENIZER_FILE), recipe["max_length"])
-    return lambda claims: claim_odds(network, inputs, claims, recipe["bf16"]).tolist()
 
 
 def told(claims: Sequence[tuple[Claim, bool]], encoder: SpanEncoder, reads: Reads) -> Told:
@@ -399,7 +379,11 @@ def main() -> None:
     if part and chosen.write:
         parser.error("--write needs all sets: leave out --kind, --every and --trained")
     encoder = SpanEncoder()
-    reads = trained(chosen.trained) if chosen.trained else bundled
+    reads: Reads = bundled
+    if chosen.trained:
+        from recipes.verifier_parts.claim_network import trained_odds
+
+        reads = trained_odds(chosen.trained)
     sets = kept(chosen.read, chosen.data, chosen.kind or ALL, chosen.every, encoder, reads)
     own = encoder.card.encoder_id
     decision = fit(sets, learned(sets), own)

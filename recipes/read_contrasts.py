@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -49,6 +49,22 @@ def benchmark_phrases() -> Iterator[str]:
     for path in sorted(BENCHMARKS.glob("[cn]*/*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             yield json.loads(line)["phrase"]
+
+
+def development_phrases() -> set[str]:
+    """Phrases that nothing is learned from."""
+    return set(DEVELOPMENT.read_text(encoding="utf-8").splitlines())
+
+
+def allowed(data: Path) -> Callable[[ContrastRow], bool]:
+    """Whether a row has no sentence of an evaluation set, and no phrase of benchmarks/."""
+    apart = read_hashes(data / HASHES).hashes | set(map(sentence_hash, benchmark_phrases()))
+
+    def fits(row: ContrastRow) -> bool:
+        texts = row.phrase, row.text, row.text[row.start : row.end]
+        return not apart & set(map(sentence_hash, texts))
+
+    return fits
 
 
 def again(row: ContrastRow, rng: Random) -> ContrastRow:
@@ -87,21 +103,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     rng = Random(options.seed)  # noqa: S311
-    kept_apart = read_hashes(options.data / HASHES).hashes | set(
-        map(sentence_hash, benchmark_phrases())
-    )
-
-    def allowed(row: ContrastRow) -> bool:
-        texts = row.phrase, row.text, row.text[row.start : row.end]
-        return not kept_apart & set(map(sentence_hash, texts))
-
     older = list(read_rows(options.found))
     hits = sampled_rows((row for row in older if row.source.startswith("found")), options.hits, rng)
     others = (row for row in older if not row.source.startswith("found"))
     contrasts = sampled_rows(others, options.contrasts, rng)
-    written = list(filter(allowed, written_rows(rng)))
-    read = list(filter(allowed, labelled_rows(options.data)))
-    left = set(DEVELOPMENT.read_text(encoding="utf-8").splitlines())
+    fits = allowed(options.data)
+    written = list(filter(fits, written_rows(rng)))
+    read = list(filter(fits, labelled_rows(options.data)))
+    left = development_phrases()
     apart = [row for row in (*written, *read) if row.phrase in left]
     written = [row for row in written if row.kind != "near" or rng.random() < NEAR]
     written, read = ([row for row in rows if row.phrase not in left] for rows in (written, read))

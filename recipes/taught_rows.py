@@ -1,105 +1,120 @@
-"""Let a verifier read contrasts and hits that nobody has labelled, to teach other models.
+"""Let two networks read rows, and one of them hits that nobody read, to teach a third one.
 
-    python recipes/taught_rows.py VERIFIER found.jsonl OUT --data DATA
+    python recipes/taught_rows.py DATA TEACHER read.jsonl contrasts.jsonl OUT
 
-VERIFIER is a folder that recipes/verifier.py made, found.jsonl of recipes/found_contrasts.py. Rows
-keep their label, and get the mean of it and of the verifier's probability. Hits are the first ones
-of phrases over real text in which nothing was placed, so most are near and wrong in the ways of
-real text; they get the verifier's probability. Of those that it clearly refuses one in four is
-kept. No text of benchmarks/natural is read.
+TEACHER is the folder torch of a larger network (slice-verify-teacher.toml), read.jsonl of
+recipes/read_contrasts.py, contrasts.jsonl of recipes/contrasts.py. The larger network orders
+natural hits better, the bundled one contrasts. So each row gets, beside its label, the mean of the
+label and of a probability: that of TEACHER for hits that were read, that of the bundled network for
+written wordings and contrasts. Beside them stand hits of searches over each kind of text that hits
+were read of, for its own phrases, for those of other kinds, and for those of contrasts. They get
+the probability of TEACHER; of those that it clearly refuses every other one is kept. No sentence of
+an evaluation set and no phrase of benchmarks/ is among them.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from random import Random
 
-from recipes.found_contrasts import TEXTS, hit_row, hits_of, passages, phrases
+from recipes.found_contrasts import hit_row, hits_of, phrases
+from recipes.read_contrasts import allowed, development_phrases
+from recipes.verifier_parts.claim_network import Reads, trained_odds
 from recipes.verifier_parts.contrast_rows import (
     ContrastRow,
-    by_phrase,
-    first_rows,
     read_rows,
+    sampled_rows,
     write_rows,
 )
+from recipes.verifier_parts.read_hits import CORPORA, searched_texts
 from slice_os import Document, SpanEncoder
-from slice_os.verifier.claims import claim_in
+from slice_os.verifier.bundled import NETWORK
+from slice_os.verifier.claims import Claim, claim_in
 from slice_os.verifier.cross_encoder import CrossEncoderVerifier
+from slice_os.verifier.decision import log_odds, probability_of
 
-RANKS = (*range(6), 9, 14, 24)
-PHRASES = 180  # searched over the same texts
+READ, UNREAD = "read-", "unread-"
+RANKS = (*range(7), 9, 14, 24)
+WORDS = range(3, 251)
+TEXTS, LONG_TEXTS, LONG = 1_200, 350, 200  # a text is long from so many code points on average
+OWN, OTHERS, OF_CONTRASTS = 110, 60, 70  # phrases searched over each kind of text
 AT_ONCE = 4_096
-LIKELY, CLEAR = 0.5, 0.005
+LIKELY, CLEAR = 0.5, 0.01
 
 
 def unread(
-    data: Path, encoder: SpanEncoder, some: Iterable[list[ContrastRow]], count: int, rng: Random
+    data: Path, read: Sequence[ContrastRow], some: Iterator[str], share: float, rng: Random
 ) -> Iterator[ContrastRow]:
-    """Hits over texts of each kind in turn; their ``says`` is not known yet.
-
-    Fewer than ``count``, if there are no more phrases.
-    """
-    texts = passages(data)
-    for those in texts.values():
-        rng.shuffle(those)
-    found, made = iter(some), 0
-    while made < count:
-        for kind in [*texts]:
-            documents = [Document(str(at), text) for at, text in enumerate(texts[kind][:TEXTS])]
-            texts[kind] = texts[kind][TEXTS:]
-            wanted = [rows[0].phrase for rows in islice(found, PHRASES)]
-            if not wanted:
-                return
-            for hits in hits_of(encoder, documents, wanted, RANKS):
-                made += len(hits)
-                yield from (hit_row(hit, False, "near", "unread") for hit in hits)
-        print(f"{made:,} hits", flush=True)
+    """Hits over texts of each kind; their ``says`` is not known yet."""
+    encoder = SpanEncoder()
+    known = sorted({row.phrase for row in read})
+    for kind in CORPORA:
+        texts = sorted({text for text in searched_texts(data, kind) if len(text.split()) in WORDS})
+        rng.shuffle(texts)
+        long = sum(map(len, texts)) > LONG * len(texts)
+        first = texts[: int((LONG_TEXTS if long else TEXTS) * share)]
+        own = sorted({row.phrase for row in read if row.source == READ + kind})
+        wanted = [*_sampled(own, OWN * share, rng), *_sampled(known, OTHERS * share, rng)]
+        wanted += islice(some, int(OF_CONTRASTS * share))
+        documents = [Document(str(at), text) for at, text in enumerate(first)]
+        for hits in hits_of(encoder, documents, dict.fromkeys(wanted), RANKS):
+            yield from (hit_row(hit, False, "near", UNREAD + kind) for hit in hits)
+        print(f"{kind} searched", flush=True)
 
 
-def taught(teacher: CrossEncoderVerifier, rows: Sequence[ContrastRow]) -> Iterator[ContrastRow]:
-    """Rows with what the verifier says of them."""
+def _sampled(values: Sequence[str], count: float, rng: Random) -> list[str]:
+    return rng.sample(values, min(int(count), len(values)))
+
+
+def taught(rows: Sequence[ContrastRow], odds_of: Reads) -> Iterator[ContrastRow]:
+    """Rows with what a network makes of them: its probability, or the mean of it and the label."""
     for first in range(0, len(rows), AT_ONCE):
         some = rows[first : first + AT_ONCE]
-        claims = [claim_in(row.phrase, row.text, row.start, row.end) for row in some]
-        for at, (row, verdict) in enumerate(zip(some, teacher.check(claims), strict=True)):
-            probability = verdict.probability
-            if row.source == "unread":
-                if probability < CLEAR and at % 4:
-                    continue
+        odds = odds_of([claim_in(row.phrase, row.text, row.start, row.end) for row in some])
+        for at, (row, probability) in enumerate(zip(some, map(probability_of, odds), strict=True)):
+            if not row.source.startswith(UNREAD):
+                yield replace(row, taught=round((row.says + probability) / 2, 4))
+            elif probability >= CLEAR or at % 2:
                 says = probability >= LIKELY
                 kind = "paraphrase" if says else "near"
                 yield replace(row, says=says, kind=kind, taught=round(probability, 4))
-            else:
-                yield replace(row, taught=round((row.says + probability) / 2, 4))
-        print(f"{first + len(some):,} of {len(rows):,} read", flush=True)
+        print(f"{first + len(some):,} of {len(rows):,} rows read", flush=True)
 
 
 def main() -> None:
-    """Choose rows, find hits, and write what the verifier says of them."""
+    """Choose rows, find hits, and write what the networks say of them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("verifier", type=Path)
-    parser.add_argument("found", type=Path)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("teacher", type=Path)
+    parser.add_argument("read", type=Path)
+    parser.add_argument("contrasts", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument(
-        "--rows", type=int, default=150_000, help="rows, those of phrases with hits first"
-    )
-    parser.add_argument("--hits", type=int, default=60_000)
-    parser.add_argument("--seed", type=int, default=2)
+    parser.add_argument("--written", type=int, default=20_000, help="rows of read.jsonl")
+    parser.add_argument("--contrast-rows", type=int, default=16_000)
+    parser.add_argument("--share", type=float, default=1.0, help="of hits, read and not")
+    parser.add_argument("--seed", type=int, default=7)
     options = parser.parse_args()
     rng = Random(options.seed)  # noqa: S311
-    rows = list(read_rows(options.found))
-    groups = list(by_phrase(rows).values())
-    order = rng.sample(groups, len(groups))
-    order.sort(key=lambda group: not any(row.source == "found" for row in group))
-    kept = first_rows(order, options.rows)
-    hits = unread(options.data, SpanEncoder(), phrases(rows, rng), options.hits, rng)
-    teacher = CrossEncoderVerifier(options.verifier)
-    write_rows(taught(teacher, [*kept, *hits]), options.out)
+    rows, contrasts = list(read_rows(options.read)), list(read_rows(options.contrasts))
+    read = [row for row in rows if row.source.startswith(READ)]
+    written = [row for row in rows if not row.source.startswith(READ)]
+    kept = sampled_rows(written, options.written, rng)
+    kept += sampled_rows(contrasts, options.contrast_rows, rng)
+    some = (group[0].phrase for group in phrases(contrasts, rng))
+    left, fits = development_phrases(), allowed(options.data)
+    searched = unread(options.data, read, some, options.share, rng)
+    found = (row for row in searched if row.phrase not in left and fits(row))
+    natural = [*read[: int(options.share * len(read))], *found]
+    teacher, bundled = trained_odds(options.teacher), CrossEncoderVerifier(NETWORK)
+
+    def of_bundled(claims: Sequence[Claim]) -> list[float]:
+        return [log_odds(one.probability) for one in bundled.check(claims)]
+
+    write_rows(chain(taught(natural, teacher), taught(kept, of_bundled)), options.out)
 
 
 if __name__ == "__main__":

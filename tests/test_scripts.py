@@ -84,10 +84,6 @@ SCRIPTS = [
     ("recipes/found_contrasts.py {data} {contrasts} out.jsonl --hits 40 --contracts 4 --kept 200",),
     ("recipes/read_contrasts.py {whole} {contrasts} read.jsonl --contrasts 10 --hits 10",),
     ("recipes/verifier_floats.py floats", "transformers"),
-    (
-        "recipes/taught_rows.py slice_os/models/slice-verify {contrasts} taught.jsonl "
-        "--data {data} --rows 20 --hits 20",
-    ),
 ]
 
 # Those that take half a minute or more, or time what they run.

@@ -32,7 +32,7 @@ class ClaimBatch:
     Attributes:
         ids, mask: ``(n, length)`` word-piece ids, padded with 0, and 1 for a piece.
         types: ``(n, length)`` 1 for the words of the hit.
-        says: ``(n,)`` 1 if the claim holds, else 0.
+        says: ``(n,)`` 1 if the claim holds, else 0; or what a teacher makes of it.
         phrases: ``(n,)`` equal numbers for claims of one phrase.
         against: ``(n, length)`` 0 for a piece that does not speak against the claim, the place of
             its kind in `AGAINST` and 1 for one that does, -100 where that is not known.
@@ -108,7 +108,8 @@ class ClaimBatches:
                 before = contrast.start - claim.start
                 found = _labels(contrast, row.places + before)
                 against[number, : len(row.ids)] = np.where(row.places[:, 1] > 0, found, _UNKNOWN)
-        says = np.array([row.says for row in contrasts], dtype=np.float32)
+        aims = [row.says if row.taught is None else row.taught for row in contrasts]
+        says = np.array(aims, dtype=np.float32)
         phrases = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
         return ClaimBatch(ids, mask, types, says, phrases, against)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -12,12 +13,18 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 from transformers import AutoModelForTokenClassification
 
+from slice_os.encoder.alignment import Aligner
+from slice_os.encoder.hugging_face import load_encoder
+from slice_os.encoder.model_folder import TOKENIZER_FILE
 from slice_os.encoder.token_model import pad
 from slice_os.verifier.claims import Claim
 from slice_os.verifier.cross_encoder import AGAINST, ClaimInputs
 
 BATCH = 32
 WEIGHTS = "model.safetensors"
+
+Reads: TypeAlias = Callable[[Sequence[Claim]], Sequence[float]]
+"""The log-odds of claims by a network."""
 
 
 class TypedNetwork(nn.Module):  # type: ignore[misc]
@@ -87,3 +94,12 @@ def claim_odds(
         with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bf16):
             odds[chosen] = network(*tensors).logits[:, 0, 0].float().cpu().numpy()
     return odds
+
+
+def trained_odds(run: Path) -> Reads:
+    """The network of a run, without an export."""
+    recipe = json.loads((run / "recipe.json").read_text(encoding="utf-8"))
+    base = claim_network(load_encoder(recipe["model"]).folder, 0.0)
+    network = load_weights(base, run / WEIGHTS)
+    inputs = ClaimInputs(Aligner(run / TOKENIZER_FILE), recipe["max_length"])
+    return lambda claims: claim_odds(network, inputs, claims, recipe["bf16"]).tolist()

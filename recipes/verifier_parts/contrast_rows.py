@@ -39,7 +39,8 @@ class ContrastRow:
         source: the data set that it was made from; ``frames`` for the lexicon of this package.
         against: the words, as code points of the text, that make the span say something else; none
             if it says the phrase, None if they are not known.
-        taught: the mean of the label and of the probability by a verifier, if one has read it.
+        taught: what training aims at in place of the label, such as a mean with another network's
+            probability.
     """
 
     phrase: str

@@ -51,7 +51,7 @@ def searched_texts(data: Path, corpus: str) -> Iterable[str]:
     CUAD's training part, web texts those that the benchmark leaves, novels all but Sherlock
     Holmes.
     """
-    return _CORPORA[corpus](data)
+    return CORPORA[corpus](data)
 
 
 def _dialogues(data: Path) -> Iterator[str]:
@@ -159,7 +159,7 @@ def _json_text(path: Path) -> Any:
 
 _UTTERANCES = tuple(f"{name}/utterances" for name in ("nlupp", "dstc11-intents", "hwu64"))
 _EDITED = ("cad-nli/pairs",)
-_CORPORA: dict[str, Callable[[Path], Iterable[str]]] = {
+CORPORA: dict[str, Callable[[Path], Iterable[str]]] = {
     "calls": lambda data: _fives(data / "sgd-dialogues/train"),
     "dialogues": _dialogues,
     "contracts": _contracts,

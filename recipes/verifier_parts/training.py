@@ -38,6 +38,8 @@ from .contrast_rows import ContrastRow
 
 CHECKPOINT = "checkpoint"
 _WORDS = "embeddings.word_embeddings"
+# Claims of which one surely holds more than the other.
+_APART = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +152,8 @@ class VerifierRun:
 
 
 def _ranking_loss(odds: Any, says: Any, phrases: Any) -> Any:
-    """Mean logistic loss over pairs of claims of a phrase, of which one holds and one does not."""
-    pairs = (phrases[:, None] == phrases[None, :]) & (says[:, None] > says[None, :])
+    """Mean logistic loss over pairs of claims of a phrase, the first of which holds more."""
+    pairs = (phrases[:, None] == phrases[None, :]) & (says[:, None] - says[None, :] > _APART)
     if not pairs.any():
         return odds.sum() * 0
     return torch.nn.functional.softplus(-(odds[:, None] - odds[None, :])[pairs]).mean()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from recipes.verifier_parts.contrast_rows import read_rows
 from slice_os import SpanEncoder
 from tests.test_scripts import contrasts, data, place, run_script, store, whole
 
@@ -27,6 +28,24 @@ def test_a_verifier_is_trained_and_exported(place: Path, contrasts: Path, tiny_m
         f"recipes/verifier.py {recipe} {contrasts} trained --model {tiny_model} --steps 1", place
     )
     assert (place / "trained" / "verifier" / "model.onnx").is_file()
+
+
+def test_a_teacher_reads_rows_and_finds_others(
+    place: Path, data: Path, contrasts: Path, tiny_model: Path
+) -> None:
+    recipe = "recipes/verifiers/slice-verify-teacher.toml"
+    run_script(
+        f"recipes/verifier.py {recipe} {contrasts} teacher --model {tiny_model} --steps 1", place
+    )
+    run_script(
+        f"recipes/taught_rows.py {data} teacher/torch {contrasts} {contrasts} taught.jsonl "
+        "--written 20 --contrast-rows 20 --share 0.02",
+        place,
+    )
+    rows = list(read_rows(place / "taught.jsonl"))
+    assert all(row.taught is not None for row in rows)
+    assert any(row.source == "unread-contracts" for row in rows)
+    assert any(not row.source.startswith("unread-") for row in rows)
 
 
 def test_a_network_comes_back_from_its_onnx_file(place: Path, tiny_model: Path) -> None:
