@@ -273,7 +273,8 @@ def test_odd_lines_are_tagged_or_reported(run: Run) -> None:
     assert [row["topics"] for row in outcome.rows()] == [[], ["cancel"]]
     note, error = outcome.err.splitlines()
     assert note == "slice-os: in.jsonl:2: empty turns: 1"
-    assert error.startswith("slice-os: in.jsonl:3: not valid UTF-8: byte 0xe9")
+    where = "byte 0xe9 at byte 10"
+    assert error == f"slice-os: in.jsonl:3: not valid UTF-8: {where}; convert it to UTF-8"
 
 
 REFUND = 'phrases = ["I want my money back", "when do I get my refund"]\n'

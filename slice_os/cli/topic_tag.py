@@ -107,7 +107,9 @@ def _records(
             continue
         for found in read_jsonl(name, io.BytesIO(line), options):
             if isinstance(found, BadRecord):
-                yield replace(found, line=number)
+                # It reads UTF-8 alone, so that the lines that it gives back are as they were.
+                reason = found.reason.removesuffix(", or choose --encoding")
+                yield replace(found, line=number, reason=reason)
             else:
                 yield orjson.loads(line.removeprefix(BOM_UTF8).strip()), found
 
