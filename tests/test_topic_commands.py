@@ -438,6 +438,18 @@ def test_review_is_resumable_and_teaches(run: Run, store: str) -> None:
     assert read_topic("topics/cancel.toml").learned.labels == 2
 
 
+def test_a_topic_that_cannot_learn_keeps_no_other_from_it(run: Run) -> None:
+    Path("topics/both.toml").write_text('all = ["cancel", "other"]\n')
+    lines = (
+        f'{{"topic": "{name}", "text": "bye now", "label": true}}\n' for name in ("both", "cancel")
+    )
+    Path("labels.jsonl").write_text("".join(lines))
+    taught = run("topics", "learn", "topics", "--labels", "labels.jsonl")
+    told = "slice-os: topic 'both' combines others and learns nothing; teach those that it names\n"
+    assert (taught.status, taught.err) == (1, told)
+    assert read_topic("topics/cancel.toml").learned.phrases == ("bye now",)
+
+
 def test_readers_are_blind_agree_and_settle(run: Run, store: str, encoder: SpanEncoder) -> None:
     with Corpus(store, encoder) as corpus:
         corpus.add([Document("4", "Well. PLEASE end the plan, thank you.")])

@@ -26,6 +26,7 @@ from slice_os.cli.options import (
 from slice_os.cli.parameters import NumberRange, argument
 from slice_os.cli.render import printable, render, show, styled, wants_json
 from slice_os.cli.topic_tag import tag
+from slice_os.errors import InputError
 
 if TYPE_CHECKING:
     from slice_os.corpus import Corpus
@@ -182,11 +183,13 @@ def learn(
     exclusive: Exclusive,
     dry_run: Annotated[bool, "Show what would be learned, but write nothing."],
     encoder: EncoderChoice,
-) -> None:
+) -> int:
     """Learn thresholds, probabilities and phrases from labelled hits.
 
     What is learned, counter-phrases included, goes to the [learned] table of the topic's file.
     To undo it, delete the table. With --store, lines tell what that changes in the store.
+
+    If a topic cannot learn, the others do, and the exit status is 1.
     """
     from slice_os.labels.label import of_topic, read_labels
     from slice_os.topics.files import read_topic, topic_files, write_learned
@@ -196,27 +199,35 @@ def learn(
 
     if store is None and labels_file is None:
         raise click.UsageError("give --store or --labels")
+    failed = False
     with encoder.corpus(store) if store else nullcontext() as corpus:
         known = Work.of(corpus.store.folder).labels() if corpus else []
         labels = read_labels(labels_file) if labels_file else known
         encodes = corpus.encoder if corpus else encoder.load()
         for path in topic_files(paths):
-            topic = read_topic(path)
-            mine = of_topic(labels, topic.name)
-            if not mine:
-                click.echo(f"{printable(topic.name)}: no labels", err=True)
-                continue
-            learned = learn_topic(topic, mine, encodes, exclusive=exclusive)
-            if others := len(mine) - learned.labels:
-                told = f"{topic.name}: {others} labels of others, or without words, teach nothing"
-                click.echo(printable(told), err=True)
-            click.echo(f"# {printable(str(path))}\n{learned_table(learned)}")
-            if corpus:
-                taught = replace(topic, learned=learned)
-                for line in _changed(corpus, topic, taught, labels):
-                    click.echo(f"# {printable(line)}")
-            if not dry_run:
-                write_learned(path, learned)
+            try:
+                topic = read_topic(path)
+                mine = of_topic(labels, topic.name)
+                if not mine:
+                    click.echo(f"{printable(topic.name)}: no labels", err=True)
+                    continue
+                learned = learn_topic(topic, mine, encodes, exclusive=exclusive)
+                if others := len(mine) - learned.labels:
+                    told = (
+                        f"{topic.name}: {others} labels of others, or without words, teach nothing"
+                    )
+                    click.echo(printable(told), err=True)
+                click.echo(f"# {printable(str(path))}\n{learned_table(learned)}")
+                if corpus:
+                    taught = replace(topic, learned=learned)
+                    for line in _changed(corpus, topic, taught, labels):
+                        click.echo(f"# {printable(line)}")
+                if not dry_run:
+                    write_learned(path, learned)
+            except InputError as error:
+                click.echo(printable(f"slice-os: {error}"), err=True)
+                failed = True
+    return int(failed)
 
 
 def _changed(corpus: Corpus, old: Topic, new: Topic, labels: Sequence[Label]) -> Iterator[str]:
