@@ -465,6 +465,13 @@ class TestInterruption:
             assert process.stderr.read() == b""
             assert process.wait(60) == 0
 
+    def test_ctrl_c_while_it_starts_ends_in_a_line(self, tmp_path: Path) -> None:
+        (tmp_path / "click.py").write_text("raise KeyboardInterrupt")
+        search_path = os.pathsep.join([str(tmp_path), ENVIRONMENT["PYTHONPATH"]])
+        variables = {**ENVIRONMENT, "PYTHONPATH": search_path}
+        done = subprocess.run(COMMAND, capture_output=True, env=variables, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"slice-os: stopped\n")
+
     @pytest.mark.slow
     @pytest.mark.parametrize(
         ("sent", "status"),

@@ -11,11 +11,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import click
+try:
+    import click
 
-from slice_os.cli.commands import TopCommands, discard_output
-from slice_os.errors import SliceError
-from slice_os.version import __version__
+    from slice_os.cli.commands import TopCommands, discard_output
+    from slice_os.errors import SliceError
+    from slice_os.version import __version__
+except KeyboardInterrupt:  # before there is a `main` to tell it
+    sys.stderr.write("slice-os: stopped\n")
+    sys.exit(130)
 
 
 @click.group(
