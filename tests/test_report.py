@@ -186,6 +186,9 @@ class TestCommand:
         assert done.status == 1
         assert done.err.startswith("slice-os: hits.jsonl, line 1: not a hit (")
         assert sorted(path.name for path in tmp_path.iterdir()) == ["hits.jsonl"]
+        (tmp_path / "hits.xlsx").write_bytes(b"PK\x03\x04\xff\n")
+        told = "hits.xlsx, line 1: not valid JSON; give what `slice-os mine --json` prints"
+        assert run("report", "hits.xlsx", "-o", "report.html").err == f"slice-os: {told}\n"
         for output in ("report.pdf", "report.qdpx"):
             assert "needs --store" in run("report", "hits.jsonl", "-o", output).err
         assert "give HITS or --from" in run("report", "-o", "report.html").err

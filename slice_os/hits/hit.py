@@ -196,8 +196,8 @@ class Hit:
         """
         try:
             raw = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            raise InputError(f"not valid JSON ({error}); {_GIVE}") from None
+        except orjson.JSONDecodeError:
+            raise InputError(f"not valid JSON; {_GIVE}") from None
         return cls.from_dict(raw)
 
     @staticmethod
