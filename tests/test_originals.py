@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -234,6 +235,16 @@ def test_hits_in_several_files_need_a_folder(run: Run, tmp_path: Path) -> None:
         "c.txt: 0 of 1 hits marked; c.txt is no PDF or Word file; only those get marks",
         "program: 0 of 1 hits marked; has no file; a program added it",
     ]
+
+
+def test_a_copy_that_is_not_made_says_why_beside_its_document(
+    store: Path, encoder: SpanEncoder, tmp_path: Path
+) -> None:
+    (tmp_path / "marked").mkdir()
+    with Corpus(store, encoder) as corpus:
+        hits = corpus.mine(PHRASE, threshold=0.8, where={"_id": "program"})
+        (copy,) = write_marked(hits, tmp_path / "marked", partial(find_original, corpus.store))
+    assert (copy.doc_id, copy.why) == ("program", "has no file; a program added it")
 
 
 @pytest.mark.parametrize("change", ["gone", "changed", "a link"])

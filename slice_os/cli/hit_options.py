@@ -177,8 +177,7 @@ def _mark(hits: Iterable[Hit], output: Path, find: FindOriginal, run: RunRecord 
         if copy.path is not None and run is not None:
             write_record(run, copy.path, copy.marked)
         place = printable(str(copy.path or copy.doc_id))
-        told = printable(copy.why.removeprefix(f"{copy.doc_id}: "))
-        why = f"; {told}" if told else ""
+        why = f"; {printable(copy.why)}" if copy.why else ""
         click.echo(f"{place}: {copy.marked:,} of {copy.hits:,} hits marked{why}", err=True)
     if not copies:
         click.echo(f"no hits; {output} is not written", err=True)

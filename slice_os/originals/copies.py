@@ -286,7 +286,8 @@ def write_marked(hits: Iterable[Hit], path: Path, find: FindOriginal) -> list[Ma
             original = find(doc_id)
             copies.append(_copied(doc_id, own, path / _free(original.path, taken), original))
         except InputError as error:
-            copies.append(MarkedCopy(doc_id, None, len(own), 0, str(error)))
+            why = str(error).removeprefix(f"{doc_id}: ")
+            copies.append(MarkedCopy(doc_id, None, len(own), 0, why))
     return copies
 
 
