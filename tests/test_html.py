@@ -89,6 +89,11 @@ def test_a_line_break_cuts_no_sentence(tmp_path: Path, encoder: SpanEncoder) -> 
         ("<span style='display: inline-block'>one</span><span>two</span>", "one two"),
         ("<span style='display:block'>one</span><span>two</span>", "one\ntwo"),
         ("<p>one<p style='display:block;display:none'>two", "one"),
+        (
+            "<p><span style='float:left'>O</span>ne <i style='float:right'>two</i>three",
+            "One two three",
+        ),
+        ("<p><span style='float:left'>A</span> one", "A one"),
         ("<select><option label='one'>two</option></select>", "one two"),
         ("<dl><dt>one<dd>two</dl><center>three</center>", "one\ntwo\nthree"),
         ("<svg><title>no</title><text>one</text><text>two</text></svg>", "one two"),

@@ -56,6 +56,8 @@ _VISIBILITY = re.compile(r"\bvisibility\s*:\s*(?:(?P<none>hidden|collapse)|visib
 _FONT_SIZE = re.compile(
     r"\bfont-size\s*:\s*(?:(?P<none>0(?:\.0*)?(?![\d.])|1p[xt]\b)|[^;\s])", re.I
 )
+# A letter that the lines of its paragraph flow around, which begins their first word.
+_INITIAL = re.compile(r" [^\W\d_] ")
 _BLOCK_DISPLAYS = ("block", "flex", "grid", "list-item", "table")
 _FLOATS = re.compile(r"(?:^|;)\s*float\s*:\s*[lr]", re.I)
 _LINES_STYLE = re.compile(r"white-space\s*:\s*(?:pre|break-spaces)", re.I)
@@ -243,6 +245,9 @@ class _Paragraphs:
 
     def data(self, text: str) -> None:
         """Text, in parts of any length."""
+        goes_on = self._ended and self._ended not in _APART and text[:1].islower()
+        if goes_on and _INITIAL.fullmatch("".join(self._words[-3:])):
+            self._words.pop()
         self._ended = ""
         element = self.open[-1]
         if self._kept is not None:
