@@ -106,6 +106,13 @@ class TestWord:
         assert found.text == f"Before\n{text}\nAfter"
         assert found.counts == {}
 
+    def test_damaged_styles_cost_no_words(self) -> None:
+        styles = {"word/styles.xml": b"<w:styles><oops"}
+        relations = {"word/document.xml": [("styles", "word/styles.xml")]}
+        found = read("docx", office("docx", document(paragraph(run(SAYING))), styles, relations))
+        told = "damaged styles, so that headings and hidden texts are unknown"
+        assert (found.text, found.counts) == (SAYING, {told: 1})
+
     @pytest.mark.parametrize(
         ("parts", "told"),
         [
