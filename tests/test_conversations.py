@@ -365,6 +365,12 @@ class TestNames:
             ("Zoë", "Ça coûte 😀.", 70, None),
         ]
 
+    @pytest.mark.parametrize("author", [{}, {"id": "9"}, {"name": ""}, None])
+    def test_a_message_of_nobody_is_read(self, author: object) -> None:
+        turns = [{"content": "Hi", "author": {"name": "Ann"}}, {"content": "Bye", "author": author}]
+        (document,) = read("json", json.dumps({"messages": turns}))
+        assert [one[:2] for one in said(document)] == [("Ann", "Hi"), (None, "Bye")]
+
     @pytest.mark.parametrize("own", [{"start_time": 4}, {"end_time": 4}])
     def test_times_of_turns_win_over_their_dates(self, own: dict[str, int]) -> None:
         turns = [{"text": "Hi", "timestamp": "2024-01-01T09:00:00"}, {"text": "Bye", **own}]

@@ -216,7 +216,7 @@ class TestJsonLines:
             (b'{"text": ["a", 5]}', "turn 2 has no text"),
             (b'{"text": [{"text": "a", "start_time": "soon"}]}', "start_time of turn 1 is 'soon'"),
             (b'{"text": [{"text": "a", "end_time": "nan"}]}', "end_time of turn 1 is 'nan'"),
-            (b'{"text": [{"text": "a", "speaker": {}}]}', "speaker of turn 1 is a dict"),
+            (b'{"text": [{"text": "a", "speaker": []}]}', "speaker of turn 1 is a list"),
         ],
     )
     def test_a_bad_line_is_reported_and_reading_continues(

@@ -85,7 +85,7 @@ def _speaker(turn: Json, number: int) -> str | None:
         said = turn.get(field)
         if isinstance(said, Mapping):
             names = (said.get(name) for name in _OWN_NAMES)
-            said = next((name for name in names if name and isinstance(name, str)), said)
+            said = next((name for name in names if name and isinstance(name, str)), None)
         if said is not None and field in _SPEAKER_NAMES:
             return label(said, f"speaker of turn {number}")
         if said and isinstance(said, str):
