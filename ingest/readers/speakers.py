@@ -40,9 +40,9 @@ _CHAT = re.compile(
 # A message that WhatsApp exported, from a phone of either kind; its own messages have no name.
 _MESSAGE = re.compile(
     r"^\ufeff?[\u200e\u200f]?(?P<open>\[)?"
-    r"(?P<day>\d{1,4}([./-])\d{1,2}\3\d{2,4})(?:,| à| klo| um)?\s"
-    r"(?P<clock>\d{1,2}[:.]\d{2}(?(open)[:.]\d{2}))(?:\s?(?P<half>[ap])\.?\s?m\b\.?)?"
-    r"(?(open)\]| -)[^\S\n]"
+    r"(?P<day>\d{1,4}([./-])\d{1,2}\3\d{2,4})(?P<comma>,| à| klo| um)?\s"
+    r"(?P<clock>\d{1,2}[:.]\d{2}(?(open)(?(comma)(?:[:.]\d{2})?|[:.]\d{2})))"
+    r"(?:\s?(?P<half>[ap])\.?\s?m\b\.?)?(?(open)\]| -)[^\S\n]"
     r"(?:(?P<speaker>(?:(?!\w{5}[.!?]\s)[^\n:\"“”„«»]){1,80}):(?=\s|$)[^\S\n]?)?\u200e?",
     re.M | re.I,
 )
