@@ -409,6 +409,7 @@ class TestNames:
             "Note: one.\nAnd a long text follows here.\nNote: two.\nMore of it.\n",
             "http://a.b: x\nhttp://a.b: y\n",
             "Customer: who buys.\nGoods: what is sold.\n",
+            "Decision: we go.\nAction 1: Bob writes.\n" * 2,
             "12:02:03 From here on: all\nis different\n",
             "12.03.24 10:00 - Agenda: all\n12.03.24 11:00 - Result: none\n",
             "12.03.24 10:00 - It begins. Plan: a\n12.03.24 11:00 - It ends. Plan: b\n",

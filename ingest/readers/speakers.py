@@ -77,7 +77,8 @@ _PARTICLES = frozenset(
     "al and bin da de del den der di do du e el la le of the van von y & +".split()  # noqa: SIM905
 )
 _NO_NAMES = frozenset(
-    "bcc cc date from http https nb note ps sent subject to".split()  # noqa: SIM905
+    "action agenda bcc cc comment date deadline decision due from http https item nb next note "  # noqa: SIM905
+    "owner ps result risk sent status subject summary task to todo topic update".split()
 )
 # A name as sentences are written, such as "Team lead", has to come more often.
 _OFTEN = 3
@@ -328,6 +329,8 @@ def _folded(label: _Label) -> str:
 
 
 def _is_name(label: str, count: int) -> bool:
+    if label.lower().strip(".#0123456789 ") in _NO_NAMES:
+        return False
     if _ROLE.fullmatch(label):
         return True
     if _is_shaped(label):
@@ -343,8 +346,5 @@ def _is_name(label: str, count: int) -> bool:
 def _is_shaped(label: str) -> bool:
     """Whether a label is written as names are: in capitals, but for what joins their parts."""
     words = label.split()
-    if len(words) > _MOST_WORDS or label.lower().strip(".") in _NO_NAMES:
-        return False
-    return not words[0][0].islower() and not any(
-        word[0].islower() and word not in _PARTICLES for word in words
-    )
+    small = (word for word in words if word[0].islower() and word not in _PARTICLES)
+    return len(words) <= _MOST_WORDS and not words[0][0].islower() and not any(small)
