@@ -446,6 +446,11 @@ class TestNames:
         assert said(read("vtt", f"WEBVTT\n\n{cues}")[0]) == expected
         assert said(read("srt", cues.replace(".000", ",000"))[0]) == expected
 
+    def test_names_of_webex(self) -> None:
+        cues = '{}"Ann Lee" (182)\n00:00:01.000 --> 00:00:02.000\nHello\n\n'
+        expected = [("Ann Lee", "Hello", 1, 2)] * 2
+        assert said(read("vtt", f"WEBVTT\n\n{cues.format('1 ')}{cues.format('')}")[0]) == expected
+
     def test_voices_of_teams(self) -> None:
         cue = "{0}\n00:00:01.000 --> 00:00:02.000\n<v Ann Lee>Note: hello</v>\n\n"
         (document,) = read("vtt", "WEBVTT\n\n" + cue.format("8f-1/2-0") * 4)

@@ -31,6 +31,8 @@ from slice_os.text.documents import Document
 
 _TIME = r"(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?"
 _TIMING = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?=\s|$)", re.ASCII)
+# The line before the times that Webex writes: a number, the speaker, and a number of that.
+_WEBEX = re.compile(r'(?:\d+ )?"([^"]+)" \(\d+\)\s*', re.ASCII)
 _VOICE = re.compile(r"<v(?:\.[^\s<>]*)?\s([^<>]*)>")
 # Only the tags that the two formats define, so that "a < b" is kept.
 _TAG = re.compile(
@@ -187,7 +189,8 @@ def _cue(block: _Block) -> list[Turn]:
     if payload.startswith("{") and (spoken := _of_teams(payload)):
         return [spoken._replace(start_time=start, end_time=end)]
     if "<v" not in payload:
-        return [Turn(_plain(payload), None, start, end)]
+        named = _WEBEX.fullmatch(block.lines[0])
+        return [Turn(_plain(payload), named and named[1], start, end)]
     before, *voices = _VOICE.split(payload)
     said = zip(["", *voices[::2]], [before, *voices[1::2]], strict=True)
     return [Turn(_plain(text), _plain(speaker) or None, start, end) for speaker, text in said]
