@@ -167,7 +167,12 @@ class TestJson:
     def test_genesys(self) -> None:
         began = 1_618_594_874_000
         phrases = [
-            {"text": "Hello.", "startTimeMs": began, "participantPurpose": "internal"},
+            {
+                "text": "hello",
+                "decoratedText": "Hello.",
+                "startTimeMs": began,
+                "participantPurpose": "internal",
+            },
             {
                 "text": "I want to cancel.",
                 "startTimeMs": began + 2_000,
@@ -185,6 +190,41 @@ class TestJson:
         result = {"text": None, "segments": [{"start": 0.0, "end": 2.5, "text": " Hello."}]}
         (document,) = read("json", json.dumps(result))
         assert said(document) == [(None, "Hello.", 0, 2.5)]
+
+    def test_gong_and_nice(self) -> None:
+        sentences = [{"start": 1_500, "end": 2_500, "text": "I want to cancel."}]
+        (document,) = read(
+            "json", json.dumps({"transcript": [{"speakerId": "5", "sentences": sentences}]})
+        )
+        assert said(document) == [("5", "I want to cancel.", 1.5, 2.5)]
+        segments = [{"participantType": "Agent", "text": "Why?", "startTime": 2, "endTime": 3}]
+        (document,) = read("json", json.dumps({"segments": segments}))
+        assert said(document) == [("Agent", "Why?", 2, 3)]
+
+    @pytest.mark.parametrize(
+        ("field", "turn"),
+        [
+            ("messages", {"author": "Bo", "body": "Too dear", "date_created": "2024-01-01T09:00Z"}),
+            (
+                "messages",
+                {"sender": "Bo", "message": "Too dear", "created_at": "2024-01-01T09:00Z"},
+            ),
+            ("history", {"name": "Bo", "msg": "Too dear", "timestamp": "2024-01-01T09:00:00Z"}),
+            (
+                "comments",
+                {
+                    "author": {"name": "Bo"},
+                    "body": "<p>Too&nbsp;dear</p>",
+                    "body_text": "Too dear",
+                    "created_at": "2024-01-01T09:00:00Z",
+                },
+            ),
+        ],
+    )
+    def test_help_desks(self, field: str, turn: dict[str, object]) -> None:
+        (document,) = read("json", json.dumps({field: [turn]}), text_field=field)
+        assert said(document) == [("Bo", "Too dear", 0, None)]
+        assert document.metadata["date"].startswith("2024-01-01T09:00")  # type: ignore[union-attr]
 
     def test_a_damaged_transcript_is_a_bad_record(self) -> None:
         (bad,) = read("json", json.dumps({"Transcript": [{"BeginOffsetMillis": "x"}]}))

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from html import unescape
 from itertools import islice
 from typing import Any
 
@@ -40,6 +41,7 @@ _MOST_TOLD = 8
 _NESTED = dict, list
 _OTHERS = "values of other fields left out"
 # A word by itself, or a letter of a script that does not part words: so no id, address or date.
+_TAG = re.compile(r"</?[a-z][^<>]*>", re.I)
 _SAID = re.compile(r"(?:^|\s)[^\W\d_]+\W?\s|[\u2e80-\uffff]")
 
 
@@ -200,7 +202,8 @@ def lost_in(
     for path, value in _texts_in(fields) if options.metadata_fields is None else ():
         if known is None:
             known = words_of(" ".join([text, *filter(None, speakers)])).keys()
-        lost[f"values of {'.'.join(path)!r} left out"] += not words_of(value).keys() <= known
+        words = words_of(unescape(_TAG.sub(" ", value))).keys()
+        lost[f"values of {'.'.join(path)!r} left out"] += not words <= known
     return lost
 
 

@@ -12,13 +12,13 @@ from slice_os.ingest.readers.turns import Json, Moment, moment
 
 # Names in ``snake_case``; services also write ``camelCase`` and ``PascalCase``.
 _TEXT = tuple(
-    "text transcript content punctuated_word word value alternatives.0.content n_best.0.display "  # noqa: SIM905
-    "display spoken_text body".split()
+    "decorated_text text transcript content punctuated_word word value alternatives.0.content "  # noqa: SIM905
+    "n_best.0.display display spoken_text body".split()
 )
 SPEAKER = tuple(
     "participant_role speaker_display_name speaker_name speaker speaker_label speaker_tag "  # noqa: SIM905
     "alternatives.0.speaker speaker_id participant_purpose users.0.username display_name "
-    "participant_id role author".split()
+    "participant_type participant_id role author".split()
 )
 _CHANNEL = "channel_label", "channel_tag", "media_channel", "channel"
 START = tuple(

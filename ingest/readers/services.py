@@ -36,6 +36,7 @@ from slice_os.ingest.readers.turns import Json, Moment, from_beginning
 _TURNS = (
     "turns.*",  # our own
     "messages.*",  # Twilio
+    "transcript.*.sentences.*",  # Gong
     "transcript.*",  # Call Analytics, Contact Lens
     "segments.*.transcript",  # Contact Lens while the call goes on
     "segments.*",  # Whisper, faster-whisper, WhisperX, OpenAI

@@ -16,13 +16,15 @@ from slice_os.query.filter_values import parse_date
 _CLOCK = re.compile(r"(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,9}))?", re.ASCII)
 
 TURN_LISTS = ("turns", "messages")
-_TEXT_NAMES = ("text", "content", "body")
+_TEXT_NAMES = ("text", "content", "plain_body", "body_text", "body", "message", "msg")
 _SPEAKER_NAMES = ("speaker", "role", "author")
 TIMES = "start_time", "end_time"
 """Fields with the times of a turn."""
-# What chats have that people export from Slack, Facebook, Telegram, Discord and Google.
-_CHAT_NAMES = ("user_profile", "sender_name", "sender", "creator", "from", "username", "user")
-CHAT_TIMES = ("ts", "timestamp_ms", "date_unixtime", "timestamp", "created_date", "created_at")
+# What chats have that people export from Slack, Facebook, Telegram, Discord, Google and Twilio.
+_CHAT_NAMES = tuple("user_profile sender_name sender creator from username user name".split())  # noqa: SIM905
+CHAT_TIMES = tuple(
+    "ts timestamp_ms date_unixtime timestamp created_date created_at date_created".split()  # noqa: SIM905
+)
 """Fields with the time of a message, if it is a date."""
 _OWN_NAMES = ("real_name", "nickname", "name")
 
