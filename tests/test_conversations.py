@@ -406,7 +406,7 @@ class TestNames:
             ("Zoë", "Ça coûte 😀.", 70, None),
         ]
 
-    @pytest.mark.parametrize("author", [{}, {"id": "9"}, {"name": ""}, None])
+    @pytest.mark.parametrize("author", [{}, {"id": "9"}, {"name": ""}, "", None])
     def test_a_message_of_nobody_is_read(self, author: object) -> None:
         turns = [{"content": "Hi", "author": {"name": "Ann"}}, {"content": "Bye", "author": author}]
         (document,) = read("json", json.dumps({"messages": turns}))

@@ -88,7 +88,7 @@ def _speaker(turn: Json, number: int) -> str | None:
         if isinstance(said, Mapping):
             names = (said.get(name) for name in _OWN_NAMES)
             said = next((name for name in names if name and isinstance(name, str)), None)
-        if said is not None and field in _SPEAKER_NAMES:
+        if said not in (None, "") and field in _SPEAKER_NAMES:
             return label(said, f"speaker of turn {number}")
         if said and isinstance(said, str):
             return said
