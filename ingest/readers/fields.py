@@ -40,8 +40,8 @@ _MOST_LISTED = 20
 _MOST_TOLD = 8
 _NESTED = dict, list
 _OTHERS = "values of other fields left out"
-# A word by itself, or a letter of a script that does not part words: so no id, address or date.
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.I)
+# A word by itself, or a letter of a script that does not part words: so no id, address or date.
 _SAID = re.compile(r"(?:^|\s)[^\W\d_]+\W?\s|[\u2e80-\uffff]")
 
 
