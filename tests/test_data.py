@@ -160,6 +160,8 @@ class TestFiles:
         path.write_bytes(gzip.compress(b'\xef\xbb\xbf{"text": "a"}\n\n{"text": "b"}\r\n'))
         rows = list(SOURCE.json_lines(path))
         assert [(row.number, row.text("text")) for row in rows] == [(1, "a"), (3, "b")]
+        path.write_bytes(b"\xef\xbb\xbf[1]")
+        assert SOURCE.json(path) == [1]
 
     def test_tables_with_and_without_header_and_quotes(self, tmp_path: Path) -> None:
         path = tmp_path / "table"

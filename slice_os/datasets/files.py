@@ -55,7 +55,7 @@ class DataSource:
         return InputError(f"{path}: {reason}; expected {self.expected}{home}")
 
     def read(self, path: Path) -> bytes:
-        """The bytes of a file, unpacked if gzipped; `InputError` if it is damaged or too long."""
+        """The bytes of a file, unpacked if gzipped, without a byte order mark; or `InputError`."""
         if not path.exists():
             raise self.missing(path)
         if path.is_dir():
@@ -64,26 +64,25 @@ class DataSource:
             content = path.read_bytes()
         except OSError as error:
             raise self.malformed(path, f"cannot be read ({error.strerror})") from None
-        if path.suffix != ".gz" and not content.startswith(_GZIP):
-            return content
-        try:
-            with gzip.open(io.BytesIO(content)) as stream:
-                unpacked = stream.read(LONGEST + 1)
-        except (OSError, EOFError, zlib.error) as error:
-            raise self.malformed(path, f"cannot be unpacked ({error})") from None
-        if len(unpacked) > LONGEST:
-            raise self.malformed(path, f"unpacks to more than {LONGEST >> 20} MiB")
-        return unpacked
+        if path.suffix == ".gz" or content.startswith(_GZIP):
+            try:
+                with gzip.open(io.BytesIO(content)) as stream:
+                    content = stream.read(LONGEST + 1)
+            except (OSError, EOFError, zlib.error) as error:
+                raise self.malformed(path, f"cannot be unpacked ({error})") from None
+            if len(content) > LONGEST:
+                raise self.malformed(path, f"unpacks to more than {LONGEST >> 20} MiB")
+        return content.removeprefix(codecs.BOM_UTF8)
 
     def text(self, path: Path, fallback: str | None = None) -> str:
-        """The text of a UTF-8 file with its line ends unchanged, without a byte order mark.
+        """The text of a UTF-8 file with its line ends unchanged.
 
         A fallback is the encoding of a file that is not UTF-8; what it has no character for is
         replaced. Without one it is an `InputError`, like what `read` refuses.
         """
         content = self.read(path)
         try:
-            return content.decode("utf-8-sig")
+            return content.decode("utf-8")
         except UnicodeDecodeError as error:
             if fallback is not None:
                 return content.decode(fallback, errors="replace")
@@ -98,8 +97,7 @@ class DataSource:
 
     def json_lines(self, path: Path) -> Iterator[DataRow]:
         """The objects of a JSON Lines file; `InputError` as for `read`, and if one is no object."""
-        lines = self.read(path).removeprefix(codecs.BOM_UTF8).split(b"\n")
-        for number, line in enumerate(lines, start=1):
+        for number, line in enumerate(self.read(path).split(b"\n"), start=1):
             if not line.strip():
                 continue
             try:

@@ -143,6 +143,8 @@ def _annotated(content: Any, path: Path) -> tuple[str, list[Annotated]]:
 def _questions(one: Annotated, path: Path) -> Iterator[Question]:
     size = len(one.document.text)
     for query, spans in one.answers.items():
+        if not isinstance(query, str) or not query.strip():
+            raise InputError(f"{path}: document {one.document.id!r}: query {query!r} is no text")
         for start, end in spans:
             if not 0 <= start < end <= size:
                 raise InputError(

@@ -275,6 +275,9 @@ def test_sentences_are_placed_word_for_word_and_found_again(
     assert len({row.passage for row in many}) > 40
     assert tuple(place_in_text(PAIRS, PASSAGES, seed=1)) == rows
     assert load_rows(table) == rows
+    broken = tuple(place_in_text(PAIRS, ["One line\rand another, as it was."]))
+    save_rows(broken, table)
+    assert load_rows(table) == broken
 
 
 def test_text_without_a_short_sentence_is_refused() -> None:

@@ -231,6 +231,9 @@ def test_files_that_are_not_glove_are_named(tmp_path: Path) -> None:
     (tmp_path / "torn.txt").write_text("a 1 2 3\nb 1 2 3\ncat 1 x 3\n")
     with pytest.raises(InputError, match="line 3 has no 3 numbers"):
         open_encoder(f"glove:{tmp_path / 'torn.txt'}").phrases(["cat"])
+    (tmp_path / "cut.txt.gz").write_bytes(gzip.compress(b"a 1 2 3\nb 1 2 3\n")[:-4])
+    with pytest.raises(InputError, match="cannot be read"):
+        open_encoder(f"glove:{tmp_path / 'cut.txt.gz'}").phrases(["cat"])
 
 
 def test_errors_about_unknown_models_have_one_line() -> None:

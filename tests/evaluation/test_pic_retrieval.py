@@ -207,6 +207,14 @@ def test_published_samples_are_read_as_they_are() -> None:
             "row 1: no answer at 0",
         ),
         ({"query": "a", "passages": [], "gold_passage": 1}, "row 1: lacks fields"),
+        (
+            {"query": None, "context": "b", "answers": {"text": ["b"], "answer_start": [0]}},
+            "row 1: None is no query",
+        ),
+        (
+            {"query": "a", "context": "b c", "answers": {"text": ["b"], "answer_start": [-3]}},
+            "row 1: no answer at -3",
+        ),
     ],
 )
 def test_malformed_questions_are_named(tmp_path: Path, row: dict[str, Any], complaint: str) -> None:

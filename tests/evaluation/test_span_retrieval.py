@@ -306,6 +306,13 @@ class TestHarness:
         with pytest.raises(InputError, match="goes through a store"):
             evaluate("--data", str(calls), "--encoder", f"glove:{vectors}")
 
+    def test_says_that_nothing_is_likeliest_without_a_verifier(
+        self, calls: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(SpanIndex, "verifies", False)
+        with pytest.raises(InputError, match="nothing is likeliest; add a system"):
+            evaluate("--data", str(calls), "--system", "likeliest")
+
 
 class TestForms:
     def test_queries_may_share_spans(self, tmp_path: Path) -> None:
@@ -374,6 +381,7 @@ class TestForms:
             ('{"text": "x", "queries": [{"query": "a", "spans": [[0, 9]]}]}', "span 0..9"),
             ('{"text": "x", "queries": ["a", "b"], "spans": [[[0, 1]]]}', "record 1 is unlike"),
             ('{"text": "x", "queries": [{"query": "a"}]}', "record 1 is unlike"),
+            ('{"text": "x", "queries": [{"query": 5, "spans": [[0, 1]]}]}', "query 5 is no text"),
             ('{"body": "x"}', "of no known form"),
             ("not json", "not valid JSON"),
             ("", "not valid JSON"),

@@ -117,6 +117,13 @@ class TestData:
         with pytest.raises(InputError, match=message):
             read_topic_set(path, 2, 3)
 
+    @pytest.mark.parametrize("pair", [[1, "a"], ["x", ["a"]]])
+    def test_pairs_of_clinc150_are_texts(self, tmp_path: Path, pair: object) -> None:
+        parts = {"train": [pair], "oos_train": [], "test": [], "oos_test": []}
+        (tmp_path / "data_full.json").write_text(json.dumps(parts))
+        with pytest.raises(InputError, match="holds none of the sets"):
+            read_topic_set(tmp_path, 1, 1)
+
     def test_other_folders_are_refused(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="holds none of the sets"):
             read_topic_set(tmp_path, 2, 3)
@@ -244,6 +251,20 @@ class TestHarness:
         rows = evaluate("--data", str(write_set(tmp_path / "own.jsonl")), "--phrases", "3")
         assert "f1" not in rows[0]
         assert {row["labels"] for row in rows} == {0}
+
+    @pytest.mark.parametrize("others", [["--labels", "2"], ["--tune", "OTHER"]])
+    def test_needs_texts_to_label(self, tmp_path: Path, others: list[str]) -> None:
+        data = str(write_set(tmp_path / "own.jsonl"))
+        other = str(write_set(tmp_path / "other.jsonl", " at once"))
+        others = [other if one == "OTHER" else one for one in others]
+        with pytest.raises(InputError, match="no training text is left to label"):
+            evaluate("--data", data, "--phrases", "6", *others)
+
+    def test_needs_texts_to_test(self, tmp_path: Path) -> None:
+        data = write_set(tmp_path / "own.jsonl")
+        data.write_text(data.read_text().replace('"test"', '"train"'))
+        with pytest.raises(InputError, match="in its test part"):
+            evaluate("--data", str(data))
 
     def test_refuses_to_choose_on_what_it_measures(self, tmp_path: Path) -> None:
         data = str(write_set(tmp_path / "own.jsonl"))

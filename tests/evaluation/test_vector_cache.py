@@ -36,6 +36,11 @@ def test_an_entry_comes_back(tmp_path: Path) -> None:
     assert stored is not None
     np.testing.assert_array_equal(stored["vectors"], [0, 1, 2])
     assert stored["ids"].shape == (2, 2)
+    file = tmp_path / "new" / "model-mean" / "a.npz"
+    whole = file.read_bytes()
+    for damaged in (b"", b"text", whole[:-30], whole.replace(bytes([2]), bytes([3]))):
+        file.write_bytes(damaged)
+        assert cache.load("model-mean", "a") is None
 
 
 def test_what_was_used_least_recently_is_deleted_first(tmp_path: Path) -> None:

@@ -61,6 +61,9 @@ def test_formats_become_records(tmp_path):
     placed = {"first": "a", "second": "The bun.", "score": 0.4, "passage": "Look, the bun falls."}
     (pair,) = read("pairs-jsonl", json.dumps(placed))
     assert pair.passage.text[pair.passage.start : pair.passage.end] == "the bun"
+    # A capital with a dot is longer in lower case.
+    (pair,) = read("pairs-jsonl", json.dumps(placed | {"passage": "In İZMİR the bun falls."}))
+    assert pair.passage.text[pair.passage.start : pair.passage.end] == "the bun"
 
 
 def test_annotated_documents_become_triples(tmp_path):

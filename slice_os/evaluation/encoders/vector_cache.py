@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -69,13 +70,13 @@ class VectorCache:
         return self.folder / _STORES
 
     def load(self, identity: str, key: str) -> NamedArrays | None:
-        """The arrays of an entry; None if there is no such entry, or no longer."""
+        """The arrays of an entry; None if there is no such entry, no longer, or a damaged one."""
         file = self._file(identity, key)
         try:
             with np.load(file, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
             os.utime(file)
-        except FileNotFoundError:
+        except (FileNotFoundError, EOFError, ValueError, BadZipFile):
             return None
         return arrays
 

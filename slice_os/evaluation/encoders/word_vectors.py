@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import logging
+import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -21,7 +23,6 @@ SOURCE = DataSource(
     "text vectors, a word and its numbers a line, such as glove.840B.300d.txt",
     "https://nlp.stanford.edu/projects/glove/",
 )
-
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +80,7 @@ class GloveEncoder(TextEncoder):
         wanted = {form.encode() for word in new for form in (word, word.lower())}
         found: dict[bytes, FloatArray] = {}
         if wanted:
-            with self._open() as stream:
+            with self._opened() as stream:
                 for number, line in enumerate(stream, start=1):
                     name = line[: line.find(b" ")]
                     if name in wanted and name not in found:
@@ -104,15 +105,18 @@ class GloveEncoder(TextEncoder):
 
     def _read_dimension(self) -> int:
         """Numbers in a vector, from the second line: the first may be word2vec's counts."""
-        with self._open() as stream:
+        with self._opened() as stream:
             parts = (stream.readline(), stream.readline())
         dimension = len((parts[1] or parts[0]).split()) - 1
         if dimension < 2:
             raise SOURCE.malformed(self._file, "its first lines are no vectors")
         return dimension
 
-    def _open(self) -> IO[bytes] | gzip.GzipFile:
+    @contextmanager
+    def _opened(self) -> Iterator[IO[bytes] | gzip.GzipFile]:
+        file = self._file
         try:
-            return gzip.open(self._file) if self._file.suffix == ".gz" else self._file.open("rb")
-        except OSError as error:
-            raise InputError(f"{self._file}: cannot be read ({error})") from None
+            with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as stream:
+                yield stream
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"{file}: cannot be read ({error})") from None

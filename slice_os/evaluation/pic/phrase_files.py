@@ -121,7 +121,10 @@ def load_questions(path: Path) -> tuple[PhraseQuestion, ...]:
         subset = str(row.values.get("config", ""))
         try:
             for query, context, answer, start in _questions(row.values):
-                if context[start : start + len(answer)] != answer or not answer:
+                for text in (query, context, answer):
+                    if not isinstance(text, str) or not text.strip():
+                        raise row.malformed(f"{text!r:.40} is no query, context or answer")
+                if start < 0 or not context.startswith(answer, start):
                     raise row.malformed(f"no answer at {start}")
                 questions.append(PhraseQuestion(query, context, answer, start, subset))
         except (LookupError, TypeError) as error:

@@ -16,6 +16,7 @@ from filelock import FileLock
 from slice_os.corpus import Corpus
 from slice_os.datasets.files import DataFile
 from slice_os.datasets.span_sets import SpanSet, read_span_set, refuse_shared
+from slice_os.errors import InputError
 from slice_os.evaluation.encoders.text_encoder import Cost, TextEncoder
 from slice_os.evaluation.harness import Harness, Progress, Settings, quiet
 from slice_os.evaluation.measures import COST, holm, measured, paired_effect, paired_randomisation
@@ -126,6 +127,8 @@ def run(
                     figures.append(first_hits(f"{label}: first hits", tasks, answers[DENSE]))
                 if DENSE in answers and setting == DOCUMENT:
                     examples += hits_and_misses(encoder.name, tested, tasks, answers[DENSE])
+    if not all(by_setting.values()):
+        raise InputError("no verifier knows these encoders, so nothing is likeliest; add a system")
     return Evaluation(
         "span-retrieval",
         tuple(row for found in by_setting.values() for row in _tested(found)),

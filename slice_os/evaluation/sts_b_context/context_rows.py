@@ -19,7 +19,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 import orjson
 
 from slice_os.datasets.files import DataSource
-from slice_os.datasets.graded_pairs import GradedPair
+from slice_os.datasets.graded_pairs import GradedPair, bare, find_verbatim
 from slice_os.errors import InputError, SliceError
 from slice_os.evaluation.harness import Progress, quiet, track
 from slice_os.tables.replacing import replacing
@@ -74,21 +74,6 @@ def save_rows(rows: Iterable[ContextRow], path: Path) -> None:
         for number, row in enumerate(rows):
             start, end = row.place or ("", "")
             writer.writerow([number, row.query, row.paraphrase, row.passage, row.gold, start, end])
-
-
-def bare(sentence: str) -> str:
-    """A sentence without its full stop."""
-    return sentence.strip().rstrip(".").rstrip() or sentence.strip()
-
-
-def find_verbatim(sentence: str, passage: str) -> tuple[int, int] | None:
-    """The place of a sentence in a passage, in any case and without its full stop."""
-    wanted = bare(sentence)
-    start = passage.find(wanted)
-    # Offsets in lower case are those of the passage only if no character changes its length.
-    if start < 0 and len(passage.lower()) == len(passage):
-        start = passage.lower().find(wanted.lower())
-    return None if start < 0 or not wanted else (start, start + len(wanted))
 
 
 def _place(record: Mapping[str, str]) -> tuple[int, int] | None:
@@ -207,7 +192,8 @@ def place_in_text(
     sentence is the query. Each run of sentences of the passages is equally likely.
     """
     rng = random.Random(seed)  # noqa: S311  no secret
-    surroundings = [text for passage in passages for text in _runs(passage)]
+    # A table would take a carriage return for the end of a row.
+    surroundings = [text for one in passages for text in _runs(one.replace("\r", " "))]
     if not surroundings:
         raise InputError(
             f"no passage has a sentence of at most {MAX_WORDS} words to place another beside"

@@ -58,20 +58,13 @@ def as_topics_learn(encoder: SpanEncoder) -> Learner:
     def learner(topic: Topic, labels: Sequence[Label]) -> Topic:
         given = Topic(topic.name, topic.phrases, threshold=encoder.card.threshold)
         made = learn(given, labels, encoder, exclusive=True, verify=False)
-        phrases = (label.text for label in labels if _plain(label.text) in made.phrases)
-        against = (label.text for label in labels if _plain(label.text) in made.counter_phrases)
-        return Topic(
-            topic.name,
-            tuple(dict.fromkeys((*topic.phrases, *phrases))),
-            counter_phrases=tuple(dict.fromkeys(against)),
-            threshold=made.threshold,
-        )
+        plain = {label.text: " ".join(label.text.split()) for label in labels}
+        phrases = (text for text, said in plain.items() if said in made.phrases)
+        against = tuple(text for text, said in plain.items() if said in made.counter_phrases)
+        both = tuple(dict.fromkeys((*topic.phrases, *phrases)))
+        return Topic(topic.name, both, counter_phrases=against, threshold=made.threshold)
 
     return learner
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())
 
 
 def asked_about(scores: FloatArray, threshold: float, n_labels: int) -> Answers:
@@ -157,6 +150,9 @@ def run(
     tuned = [read_topic_set(path, phrases, labelled) for path in tune]
     if any(one.files == tested.files for one in tuned):
         raise InputError(f"{data}: is measured; choose the threshold on other sets")
+    for path, one in zip((data, *tune), (tested, *tuned), strict=True):
+        if len(one.labelled) < 2 and (labels or one is not tested):
+            raise InputError(f"{path}: no training text is left to label; give fewer phrases")
     rows: list[Row] = []
     for encoder in encoders:
         if encoder.representation != "mean":

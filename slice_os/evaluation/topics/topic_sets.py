@@ -94,6 +94,8 @@ def read_topic_set(path: Path, n_phrases: int, n_labelled: int) -> TopicSet:
         for text in [one for one in texts if one not in chosen.get(topic or "", ())][:n_labelled]
     )
     documents = tuple(one for one in test if one.topic is None or one.topic in chosen)
+    if not documents:
+        raise OWN.malformed(path, "has no text of its topics, or of none, in its test part")
     topics = tuple(Topic(topic, chosen[topic]) for topic in names)
     return TopicSet(path.name.split(".")[0], topics, labelled, documents, files)
 
@@ -122,6 +124,8 @@ def _read_clinc150(folder: Path) -> Parts:
     def pairs(part: str) -> Iterator[TopicText]:
         for name, outside in ((part, False), (f"oos_{part}", True)):
             for text, topic in content[name]:
+                if not (isinstance(text, str) and isinstance(topic, str)):
+                    raise TypeError
                 yield TopicText(text, None if outside else topic)
 
     try:

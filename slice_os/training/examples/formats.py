@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from slice_os.datasets.files import DataSource
-from slice_os.datasets.graded_pairs import HIGHEST, STS_B, read_sts_b
+from slice_os.datasets.graded_pairs import HIGHEST, STS_B, find_verbatim, read_sts_b
 from slice_os.datasets.span_sets import SPAN_SETS, Question, Span, read_span_set
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words
@@ -54,10 +54,9 @@ def _pairs(path: Path) -> Iterator[Pair]:
         passage = Passage(second)
         if "passage" in row.values:
             text = row.text("passage")
-            start = text.lower().find(second.lower().strip(" ."))
-            if start < 0:
+            if (found := find_verbatim(second, text)) is None:
                 raise row.malformed(f"the passage does not contain {second!r}")
-            passage = Passage(text, start, start + len(second.strip(" .")))
+            passage = Passage(text, *found)
         yield Pair(first, second, score, passage)
 
 
