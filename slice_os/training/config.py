@@ -26,6 +26,7 @@ from slice_os.records import (
 )
 from slice_os.training.examples.formats import FORMATS
 from slice_os.training.objectives import OBJECTIVES, Objective
+from slice_os.training.record_types import Pair, Substitution
 
 BASE = "base"
 _FOLDS = 12
@@ -255,9 +256,9 @@ def _check_names(config: TrainingConfig) -> None:
     for name, data in config.data.items():
         if data.place_in:
             records(data.place_in, f"data.{name}")
-    for wanted in (config.dev.pairs, config.dev.substitutions):
-        if wanted:
-            records(wanted, "dev")
+    for wanted, kind in ((config.dev.pairs, Pair), (config.dev.substitutions, Substitution)):
+        if wanted and records(wanted, "dev") is not kind:
+            raise InputError(f"dev: {wanted!r} holds no {kind.__name__} records")
     earlier = [BASE]
     for stage in config.stages:
         for use in (stage.start, stage.teacher):

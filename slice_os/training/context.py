@@ -13,6 +13,7 @@ import orjson
 
 from slice_os.encoder.hugging_face import load_encoder
 from slice_os.errors import imported
+from slice_os.evaluation.measures import pearson as correlation
 from slice_os.training.backend import torch
 from slice_os.training.config import BASE, DevConfig, Stage, TrainingConfig
 from slice_os.training.objectives.contextual import placed_vectors, substituted
@@ -30,7 +31,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class DevResult:
-    """Dev metrics; 0 for one without data.
+    """Dev metrics; 0 for one without data, or without a difference in them.
 
     Attributes:
         pearson: correlation of the best span's cosine (single forward pass) with pairs' scores.
@@ -67,7 +68,7 @@ def _evaluate(
         if pairs:
             best = [_best(part, encoder, config.max_words) for part in batches(pairs, 0)]
             scores = [pair.score for pair in pairs]
-            pearson = float(np.corrcoef(np.concatenate(best), scores)[0, 1])
+            pearson = float(np.nan_to_num(correlation(np.concatenate(best), scores)))
         if substitutions:
             parts = batches(substitutions, len(pairs))
             right, wrong = np.hstack([_right_and_wrong(part, encoder, rng) for part in parts])

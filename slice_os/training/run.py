@@ -18,6 +18,7 @@ import orjson
 
 from slice_os.encoder.model_folder import PROJECTION_FILE
 from slice_os.errors import InputError, imported
+from slice_os.records import record
 from slice_os.tables.replacing import replacing
 from slice_os.training.backend import torch
 from slice_os.training.config import BASE, Stage, TrainingConfig
@@ -182,8 +183,8 @@ def claim_folder(target: Path, recipe: Any) -> None:
         return
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{target}: is not empty and holds no run; choose another folder")
-    target.mkdir(parents=True, exist_ok=True)
-    note.write_bytes(content)
+    with replacing(note) as part:
+        part.write_bytes(content)
 
 
 def save_summary(summary: TrainingSummary) -> None:
@@ -201,15 +202,8 @@ def load_summary(folder: Path) -> TrainingSummary | None:
     if not path.is_file():
         return None
     try:
-        values = orjson.loads(path.read_bytes())
-        return TrainingSummary(
-            folder,
-            float(values["seconds"]),
-            DevResult(**values["before"]),
-            DevResult(**values["after"]),
-            {name: Counts(**counts) for name, counts in values["datasets"].items()},
-        )
-    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+        return record(TrainingSummary, orjson.loads(path.read_bytes()), folder=folder)
+    except (orjson.JSONDecodeError, AttributeError, InputError) as error:
         raise InputError(
             f"{path}: damaged ({type(error).__name__}: {error}); delete it to finish the run again"
         ) from None

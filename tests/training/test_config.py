@@ -43,6 +43,7 @@ def also(line: str, more: str) -> tuple[str, str]:
         ('place_in = "texts"', 'place_in = "no"', "data.sts: no data set 'no'"),
         ('format = "sts-csv"', 'format = "csv"', "data.sts: format is 'csv'; give"),
         ("every = 4", "every = 0", "dev: every is 0"),
+        ('pairs = "sts"', 'pairs = "texts"', "dev: 'texts' holds no Pair records"),
         (*also("steps = 6", "two_teachers = true"), "stage 'first' has two teachers; give a table"),
         ("[dev]", "[soup]\nlast = 0.5\n[dev]", "soup: no stage 'last'; there are first"),
         ("[dev]", "[soup]\nfirst = 1.5\n[dev]", "soup: shares add up to 1.5; give 1 at most"),

@@ -125,6 +125,16 @@ def test_a_run_that_lacks_its_summary_is_finished_again(finished, recipe, data):
     assert same(weights(out), trained)
 
 
+@pytest.mark.slow
+def test_pairs_with_one_score_have_no_correlation(recipe, data, tmp_path):
+    rows = (data / "sts.csv").read_text().splitlines()
+    (data / "sts.csv").write_text("".join(f"{row.rpartition(',')[0]},3\n" for row in rows))
+    config = read_config(recipe(1))
+    summary = train(config, data, tmp_path / "out")
+    assert summary.before.pearson == summary.after.pearson == 0
+    assert train(config, data, tmp_path / "out") == summary
+
+
 def test_another_recipe_does_not_take_over_the_folder(finished, recipe, data):
     _, out = finished
     with pytest.raises(InputError, match="holds a run of another recipe"):
