@@ -467,6 +467,18 @@ class TestLearning:
         assert not list(scan_topics(text, [topic], encoder=encoder))
         assert list(scan_topics(text, [taught], encoder=encoder))
 
+    def test_learns_no_more_texts_than_a_file_takes(
+        self, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("slice_os.topics.learning.MOST_TEXTS", 2)
+        monkeypatch.setattr("slice_os.topics.learning.LONGEST_TEXT", 20)
+        right = ["shut down my account for good", "stop the plan", "leave for good", "quit it"]
+        wrong = ["cancel my order", "cancel an order", "cancel our order"]
+        labels = [Label("cancel", text, text in right) for text in [*right, *wrong]]
+        learned = learn(replace(CANCEL, counter_phrases=()), labels, encoder)
+        assert learned.phrases == ("stop the plan", "leave for good")
+        assert learned.counter_phrases == ("cancel my order", "cancel an order")
+
     def test_probabilities_follow_the_labels(self, encoder: SpanEncoder) -> None:
         wrong = [Label("cancel", text, False) for text in ("cancel my order", "end of the plan")]
         doubtful = learn(CANCEL, wrong, encoder)

@@ -17,7 +17,7 @@ from slice_os.query.filters import parse_where
 from slice_os.query.options import UNITS
 from slice_os.topics import Learned, Topic, read_topic
 from slice_os.topics import folder as folders
-from slice_os.topics.files import parse_topic
+from slice_os.topics.files import LONGEST_FILE, parse_topic
 from slice_os.topics.folder import (
     NoSuchTopicError,
     TopicChangedError,
@@ -189,6 +189,13 @@ class TestFolder:
         same = folder.replace(learned.topic, learned.etag)
         assert same == learned
         assert path.read_text() == text
+        path.write_text(f"{text}\n# at the end\n")
+        folder.write_learned("cancel", Learned(0.7), None)
+        assert path.read_text().endswith("threshold = 0.7\n# at the end\n")
+        path.write_text(f"{'#' * (LONGEST_FILE - len(text) - 1)}\n{text}")
+        with pytest.raises(InputError, match="would have more than 1,048,576 bytes"):
+            folder.write_learned("cancel", Learned(0.6, phrases=("quit it",)), None)
+        path.write_text(text)
         folder.replace(replace(learned.topic, description="gone", counter_phrases=("x",)), None)
         text = path.read_text()
         assert text.startswith('# by hand\nname = "cancel"\nphrases = ["end my plan"] # one\n')

@@ -166,12 +166,15 @@ def marked(text: str) -> str:
 def with_learned(text: str, learned: Learned) -> str:
     """The text of a topic file with another ``[learned]`` table; all else stays as it is.
 
-    Raises an `InputError` if its table cannot be replaced alone.
+    Raises an `InputError` if its table cannot be replaced alone, or makes the file too long.
     """
     table = toml_item("learned", topic_table(Topic("", learned=learned)).get("learned", {}))
     if _MARK.search(text) is None:
         table.comment(f"checksum {_checksum(table.unwrap())}")
-    return _with(text, {"learned": table})
+    written = _with(text, {"learned": table})
+    if len(written.encode()) > LONGEST_FILE:
+        raise InputError(f"would have more than {LONGEST_FILE:,} bytes; make several topics of it")
+    return written
 
 
 def with_name(text: str, name: str) -> str:
@@ -203,6 +206,7 @@ def _with(text: str, changes: Mapping[str, Any], gone: Collection[str] = ()) -> 
     Its checksum follows, if it was that of the text.
     """
     import tomlkit
+    from tomlkit.items import Comment, Table
 
     before, mark = tomllib.loads(text), _MARK.search(text)
     items = {key: tomlkit.item(value) for key, value in changes.items()}
@@ -210,6 +214,10 @@ def _with(text: str, changes: Mapping[str, Any], gone: Collection[str] = ()) -> 
     try:
         document = tomlkit.parse(text if mark is None else _MARK.sub("", text, count=1))
         added = {"name": items.pop("name")} if "name" in items.keys() - document else {}
+        new, old = items.get("learned"), document.get("learned")
+        if isinstance(new, Table) and isinstance(old, Table):
+            for comment in (one for _, one in old.value.body if isinstance(one, Comment)):
+                new.add(comment)
         document.update(items)
         for key in gone:
             del document[key], wanted[key]

@@ -23,7 +23,7 @@ from slice_os.search.refinement import Refinement, refinement
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words, touched_words
 from slice_os.topics.assignment import admits
-from slice_os.topics.topic import Learned, Topic
+from slice_os.topics.topic import LONGEST_TEXT, MOST_TEXTS, Learned, Topic
 from slice_os.verifier.claims import Claim, claim_in
 
 # Chosen on training utterances of CLINC150, checked on those of Banking77.
@@ -91,7 +91,8 @@ def learn(
     right, wrong = np.flatnonzero(is_right), np.flatnonzero(~is_right)
     given = encoder.encode_phrases(topic.phrases)
     longest = encoder.card.max_words
-    fits = np.array([len(find_words(sentence)) <= longest for sentence in sentences])
+    short = (len(one) <= LONGEST_TEXT and len(find_words(one)) <= longest for one in sentences)
+    fits = np.fromiter(short, dtype=bool)
     new = right[fits[right] & ((vectors[right] @ given.T).max(axis=1) < KNOWN_COSINE)]
     added = _unlike(given, whole, new)
     similar = vectors @ np.concatenate([given, whole[added]]).T
@@ -113,7 +114,7 @@ def learn(
         and cosines[row] >= threshold - NEAR_THRESHOLD
         and sentences[row] not in topic.phrases
         and (vectors[right] @ whole[row] <= cosines[right]).all()
-    ]
+    ][:MOST_TEXTS]
     wordings = [*topic.phrases, *(sentences[row] for row in added)]
     phrases = [wordings[column] for column in nearest]
     refine = refinement(encoder, HitOptions(verify=verify), topic.verifier or None)
@@ -238,13 +239,13 @@ def _claim(label: Label, phrase: str, prior: float | None) -> Claim:
 
 
 def _unlike(given: FloatArray, vectors: FloatArray, rows: IntArray) -> list[int]:
-    """The rows that say what neither a phrase nor a row before says."""
-    known = list(given)
-    new = []
-    for row in rows.tolist():
-        if max(float(vectors[row] @ other) for other in known) < KNOWN_COSINE:
-            known.append(vectors[row])
+    """The rows that say what neither a phrase nor a row before says, as many as a topic takes."""
+    nearest = (vectors[rows] @ given.T).max(axis=1)
+    new: list[int] = []
+    for place, row in enumerate(rows.tolist()):
+        if nearest[place] < KNOWN_COSINE and len(new) < MOST_TEXTS:
             new.append(row)
+            nearest = np.maximum(nearest, vectors[rows] @ vectors[row])
     return new
 
 
