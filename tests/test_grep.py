@@ -231,6 +231,18 @@ def test_scanning_ranks_files_too(run: Run) -> None:
     assert error.startswith("2 lack it")
 
 
+def test_scanning_keeps_hits_only_to_list_documents(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("near.txt").write_text(OTHERS[0].text)
+    kept: list[Hit] = []
+    monkeypatch.setattr("slice_os.search.listing.Seen.note", lambda _, hit: kept.append(hit))
+    assert run("scan", "near.txt", *CANCEL).status == 0
+    assert not kept
+    run("scan", "near.txt", *CANCEL, "-L")
+    assert kept
+
+
 def test_python_lists_what_the_command_lists(run: Run, store: str) -> None:
     phrase, chats = CANCEL[1], {"kind": "chat"}
     mine = ("mine", *CANCEL, "--store", store)

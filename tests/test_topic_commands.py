@@ -85,6 +85,9 @@ def test_lint_tells_file_and_problem(run: Run) -> None:
 def test_mine_tells_topics_and_counts_them(run: Run, store: str) -> None:
     rows = run("mine", "--topics", "topics", "--store", store).rows()
     assert [(row["topic"], row["doc_id"]) for row in rows] == [("cancel", "1"), ("cancel", "2")]
+    write("topics/cancel.toml", f"{CANCEL}# checksum {'0' * 16}\n")
+    told = run("mine", "--topics", "topics", "--store", store).err
+    assert told.count("not as slice-os wrote it") == 1
     counts = run("mine", "--topics", "topics", "--store", store, "--counts", "document").rows()
     assert counts[0] == {"topic": "cancel", "document": "1", "hits": 1, "documents": 1}
     shown = run("mine", "--topics", "topics", "--store", store, "--counts", "topic", "--text")

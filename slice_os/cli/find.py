@@ -10,24 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from slice_os.cli.grep import GrepOptions
-from slice_os.cli.hit_options import (
-    OutputFile,
-    Phrases,
-    flags_of,
-    give,
-    phrases_option,
-)
+from slice_os.cli.hit_options import OutputFile, Phrases, flags_of, give, phrases_option
 from slice_os.cli.options import (
     FORMATS_HELP,
     REPORT,
     EncoderChoice,
+    FollowLinks,
     FormatName,
     HitsAsJson,
+    Reading,
     Store,
     TopicPaths,
 )
 from slice_os.cli.parameters import argument, command
-from slice_os.cli.reading_options import FollowLinks, Reading
 from slice_os.cli.render import complaint, printable, wants_json
 from slice_os.cli.topic_runs import TopicRun
 from slice_os.query.options import Cut, HitOptions, MineOptions, SearchOptions
@@ -120,7 +115,8 @@ def scan(
                     bad += not isinstance(record, ReadNote)
                     click.echo(complaint(record), err=True)
                 else:
-                    files[record.id] = record.source
+                    if output is not None or grep.listing:
+                        files[record.id] = record.source
                     if texts is not None:
                         texts.add(record.id, record.text)
                     yield record
@@ -131,8 +127,9 @@ def scan(
     with grep.statuses():
         sources = find_sources(paths, format_name, follow_links=follow_links)
         model = encoder.load()
-        seen = Seen()
-        scanned = scan_each(documents(), phrases, options, model, seen.note)
+        seen = Seen()  # of every document, so not unless they are listed
+        below = seen.note if grep.listing else None
+        scanned = scan_each(documents(), phrases, options, model, below)
         hits = grep.shown(scanned)
         if grep.listing:
             hits = grep.limited(seen.noted(hits))
@@ -183,8 +180,7 @@ def mine(
     from slice_os.originals.finding import find_original
     from slice_os.search.refinement import arranged
     from slice_os.topics.files import read_topics
-    from slice_os.topics.recording import mining_record
-    from slice_os.topics.run import mine_topics
+    from slice_os.topics.run import mine_topics, mining_record
 
     phrases = (*first, *phrases)
     _check(options, phrases, topic_paths)
@@ -237,7 +233,8 @@ def mine(
                 return find_original(corpus.store, doc_id)  # opened after all options are checked
 
             shown = grep.limited(arranged(hits, options))
-            about = {**run.recorded(), "max_count": grep.most}
+            given = {"exclusive": run.exclusive, "new": run.only_new, "max_count": grep.most}
+            about = {name: value or None for name, value in given.items()}
             give(
                 shown,
                 output,
@@ -246,7 +243,7 @@ def mine(
                 find=find,
                 whole=grep.around,
                 text_of=corpus.text,
-                run=mining_record(corpus, store, phrases, topic_paths, options, about),
+                run=mining_record(corpus, store, phrases, topics, topic_paths, options, about),
                 **cut,
             )
     return grep.status()

@@ -10,15 +10,16 @@ import click
 from slice_os.cli.options import (
     FORMATS_HELP,
     EncoderChoice,
+    FollowLinks,
     FormatName,
     IndexChoices,
+    Reading,
     Store,
     TopicPaths,
     connect,
 )
 from slice_os.cli.parameters import argument, command, option
 from slice_os.cli.progress import ProgressBar
-from slice_os.cli.reading_options import FollowLinks, Reading
 from slice_os.cli.render import printable, show
 
 if TYPE_CHECKING:

@@ -46,8 +46,7 @@ class TopicRun:
         "With --counts: each value of this metadata field by itself; periods side by side.",
     ]
     alert: Annotated[
-        bool,
-        "With --counts day, week or month: exit with 3 if a topic's last rate is unusual.",
+        bool, "With --counts day, week or month: exit with 3 if a topic's last rate is unusual."
     ]
     sections: Annotated[
         bool, "Give hits the nearest numbered heading before them, such as 12.3 Liability."
@@ -57,10 +56,6 @@ class TopicRun:
         "FIELD",
         "With --counts day, week or month: metadata field of the date.  [default: date]",
     ]
-
-    def recorded(self) -> dict[str, bool | None]:
-        """The record of a run, by option; None for what was not given."""
-        return {"exclusive": self.exclusive or None, "new": self.only_new or None}
 
     def check(self, corpus: Corpus) -> None:
         """Refuse counts by dates, or by a field, that the store does not have."""

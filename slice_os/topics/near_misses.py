@@ -103,19 +103,17 @@ def _clusters(hits: Sequence[Hit], encoder: SpanEncoder) -> list[Suggestion]:
     said = [" ".join(hit.text.split()) for hit in hits]
     texts = list(dict.fromkeys(said))
     vectors = encoder.encode_phrases(texts)
-    leader_of = dict(zip(texts, leaders(vectors), strict=True))
-    rows: dict[int, list[int]] = defaultdict(list)
-    for row, text in enumerate(texts):
-        rows[leader_of[text]].append(row)
+    first = np.array(leaders(vectors))
+    leader_of = dict(zip(texts, first.tolist(), strict=True))
     found: dict[int, list[Hit]] = defaultdict(list)
     for hit, text in zip(hits, said, strict=True):
         found[leader_of[text]].append(hit)
     suggestions = []
     for leader, own in found.items():
-        members = rows[leader]
+        members = np.flatnonzero(first == leader)
         chosen = vectors[members]
         # The one that is nearest to the others on average.
-        central = members[int(np.argmax(chosen @ chosen.sum(axis=0)))]
+        central = members[np.argmax(chosen @ chosen.sum(axis=0))]
         topic, documents = own[0].topic or "", len({hit.doc_id for hit in own})
         place = (len(own), documents, own[0].phrase, own[0].cosine, tuple(own))
         suggestions.append(Suggestion(topic, texts[central], *place))

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from slice_os.arrays import FloatArray
 from slice_os.corpus import Corpus
+from slice_os.encoder.model_folder import files_hash
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.hits.hit import Hit, HitWithVectors, counting
+from slice_os.hits.run_record import RunRecord, TopicRecord
 from slice_os.ingest.passages import encode_documents
 from slice_os.labels.label import Label
 from slice_os.query.filters import Filter, parse_where
-from slice_os.query.options import LOW_THRESHOLD, SPAN, HitOptions, check_unit
+from slice_os.query.options import LOW_THRESHOLD, SPAN, HitOptions, MineOptions, check_unit
 from slice_os.query.query import Query, Where
 from slice_os.search.listing import Search, Topics
+from slice_os.search.recording import run_record
 from slice_os.search.refinement import Refinement, refinement, usual_cut
 from slice_os.search.run import make_query, mine
 from slice_os.search.scan import part_hits
@@ -26,6 +31,7 @@ from slice_os.spans.passages import DocumentPart
 from slice_os.text.documents import Document
 from slice_os.text.words import find_words
 from slice_os.topics.assignment import Aim, admits, answers, assign, countered
+from slice_os.topics.files import topic_files
 from slice_os.topics.topic import Requirement, Topic
 from slice_os.topics.work import Work
 from slice_os.verifier.claims import Verifier
@@ -116,6 +122,28 @@ def labels_of_store(corpus: Corpus) -> list[Label]:
     """The labels in the folder of a store; none for a store without a folder."""
     folder = corpus.store.folder
     return Work.of(folder).labels() if folder else []
+
+
+def mining_record(
+    corpus: Corpus,
+    store: str,
+    phrases: Sequence[str],
+    topics: Sequence[Topic],
+    topic_paths: Sequence[str | Path],
+    options: MineOptions,
+    further: Mapping[str, Any],
+) -> RunRecord:
+    """The record of a mining that begins now, of phrases or of the topics of files and folders."""
+    usual = usual_requirement(corpus.encoder, corpus.refinement(options.verify))
+    files = zip(topics, topic_files(topic_paths), strict=True)
+    wanted = [_recorded(topic, file, usual) for topic, file in files] or phrases
+    return run_record("mine", corpus.encoder, wanted, options, store=store, further=further)
+
+
+def _recorded(topic: Topic, file: Path, usual: Requirement) -> TopicRecord:
+    need = topic.requirement(usual)
+    threshold = None if need.cosine == -1 else need.cosine
+    return TopicRecord(topic.name, files_hash(file), threshold, need.probability or None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,11 +319,8 @@ def check_topics(topics: Sequence[Topic]) -> None:
 
 def wordings(topics: Iterable[Topic]) -> list[str]:
     """Every phrase and counter-phrase of topics, once."""
-    return list(
-        dict.fromkeys(
-            text for topic in topics for text in topic.all_phrases + topic.all_counter_phrases
-        )
-    )
+    texts = (topic.all_phrases + topic.all_counter_phrases for topic in topics)
+    return list(dict.fromkeys(chain.from_iterable(texts)))
 
 
 def least_cosine(aim: Aim, encoder: SpanEncoder) -> float:
