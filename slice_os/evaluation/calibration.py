@@ -112,7 +112,7 @@ def run(
     for path, one in zip(train, trained, strict=True):
         refuse_shared(path, one, tested)
     rows: list[Row] = []
-    series: list[Series] = []
+    figures: list[Figure] = []
     for encoder in encoders:
         spans = span_encoder(encoder)
         hits = label_hits(tested, encoder, progress)
@@ -129,11 +129,14 @@ def run(
             if fit is not None:
                 with replacing(fit) as part:
                     fitted.save(part)
+        series = []
         for kind, probabilities in kinds.items():
             cells = measured(MEASURES, Outcomes(probabilities, hits.right))
             rows.append({"encoder": encoder.name, "probability": kind, **cells})
             _, means, shares = zip(*reliability(probabilities, hits.right), strict=True)
-            series.append(Series(f"{encoder.name}, {kind}", means, shares))
+            series.append(Series(kind, means, shares))
+        title, labels = f"{encoder.name}: reliability", ("probability", "share right")
+        figures.append(Figure("line", title, *labels, tuple(series), diagonal=True))
     sets = zip((data, *train), (tested, *trained), strict=True)
     return Evaluation(
         "calibration",
@@ -148,7 +151,7 @@ def run(
             "shown: the probability of the hit, which a verifier has read if it knows the model.",
         ),
         main=("ece", "brier"),
-        figures=(Figure("line", "Reliability", "probability", "share right", tuple(series), True),),
+        figures=tuple(figures),
     )
 
 

@@ -18,6 +18,7 @@ from slice_os.encoder.calibration import (
     fit_calibration,
     read_calibration,
 )
+from slice_os.evaluation import evaluate as evaluation_of
 from slice_os.evaluation.calibration import (
     MEASURES,
     Outcomes,
@@ -211,10 +212,11 @@ class TestHarness:
         fitted = read_calibration_file(out)
         assert fitted.encoder_id == encoder.card.encoder_id
         model = model_beside(encoder, tmp_path, fitted)
-        again = {
-            row["probability"]: row for row in evaluate("--data", test, "--encoder", str(model))
-        }
-        assert again["by the cosine"]["brier"] == kinds["fitted"]["brier"]
+        again = evaluation_of("calibration", test, [f"a={model}", "b=default"])
+        brier = next(row["brier"] for row in again.rows if row["probability"] == "by the cosine")
+        assert brier == pytest.approx(kinds["fitted"]["brier"], rel=1e-5)
+        # A plot has eight series at most.
+        assert [one.title for one in again.figures] == ["a: reliability", "b: reliability"]
 
     def test_refuses_to_train_on_what_it_measures(self, tmp_path: Path) -> None:
         path = tmp_path / "set.jsonl"
