@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,15 +62,3 @@ def read_patents(path: Path) -> Iterator[GradedPair]:
     for row in PATENT.table(path, ("anchor", "target", "context", "score")):
         anchor, target = row.text("anchor").strip(), row.text("target").strip()
         yield GradedPair(anchor, target, row.score("score", 0, 1), row.text("context"))
-
-
-def bare(sentence: str) -> str:
-    """A sentence without its full stop."""
-    return sentence.strip().rstrip(".").rstrip() or sentence.strip()
-
-
-def find_verbatim(sentence: str, passage: str) -> tuple[int, int] | None:
-    """The place of a sentence in a passage without its full stop, in its case or else in any."""
-    wanted = re.escape(bare(sentence))
-    found = re.search(wanted, passage) or re.search(wanted, passage, re.IGNORECASE)
-    return found.span() if wanted and found else None

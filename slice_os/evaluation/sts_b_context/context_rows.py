@@ -19,7 +19,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 import orjson
 
 from slice_os.datasets.files import DataSource
-from slice_os.datasets.graded_pairs import GradedPair, bare, find_verbatim
+from slice_os.datasets.graded_pairs import GradedPair
 from slice_os.errors import InputError, SliceError
 from slice_os.evaluation.harness import Progress, quiet, track
 from slice_os.tables.replacing import replacing
@@ -74,6 +74,18 @@ def save_rows(rows: Iterable[ContextRow], path: Path) -> None:
         for number, row in enumerate(rows):
             start, end = row.place or ("", "")
             writer.writerow([number, row.query, row.paraphrase, row.passage, row.gold, start, end])
+
+
+def bare(sentence: str) -> str:
+    """A sentence without its full stop."""
+    return sentence.strip().rstrip(".").rstrip() or sentence.strip()
+
+
+def find_verbatim(sentence: str, passage: str) -> tuple[int, int] | None:
+    """The place of a sentence in a passage without its full stop, in its case or else in any."""
+    wanted = re.escape(bare(sentence))
+    found = re.search(wanted, passage) or re.search(wanted, passage, re.IGNORECASE)
+    return found.span() if wanted and found else None
 
 
 def _place(record: Mapping[str, str]) -> tuple[int, int] | None:

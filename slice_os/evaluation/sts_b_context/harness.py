@@ -68,7 +68,10 @@ def examples(scores: Sequence[Scores], rows: Sequence[ContextRow]) -> tuple[Exam
             continue
         above = ranks(one.values) - gold_ranks
         right = [
-            i for i in np.argsort(-(gold_ranks - np.abs(above))) if _overlap(one, rows, i) > 0.5
+            number
+            for number in np.argsort(-(gold_ranks - np.abs(above)))
+            if (found := one.places[number]) and (gold := rows[number].place)
+            if iou(found, gold) > 0.5
         ]
         for group, order in (
             ("found", right),
@@ -84,12 +87,6 @@ def examples(scores: Sequence[Scores], rows: Sequence[ContextRow]) -> tuple[Exam
 
 def _label(one: Scores) -> str:
     return "BM25" if one.encoder == "bm25" else "cosine"
-
-
-def _overlap(one: Scores, rows: Sequence[ContextRow], number: int) -> float:
-    """Intersection over union of the found span and the paraphrase, in characters."""
-    found, gold = one.places[number], rows[number].place
-    return iou(found, gold) if found and gold else 0.0
 
 
 MEASURES = CORRELATIONS

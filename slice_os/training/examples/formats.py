@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from slice_os.datasets.files import DataSource
-from slice_os.datasets.graded_pairs import HIGHEST, STS_B, find_verbatim, read_sts_b
+from slice_os.datasets.graded_pairs import HIGHEST, STS_B, read_sts_b
 from slice_os.datasets.span_sets import SPAN_SETS, Question, Span, read_span_set
+from slice_os.evaluation.sts_b_context.context_rows import find_verbatim
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words
 from slice_os.training.examples import wordnet
