@@ -72,14 +72,10 @@ class TopCommands(CommandGroup):
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Nothing: the last line of the help says how commands are used."""
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Headings, commands and what they do, in three columns."""
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Headings, commands and what they do, in three columns; the options on one line."""
         formatter.write_paragraph()
         formatter.write_dl([*_ours(), *_installed()])
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands, and the options on one line."""
-        self.format_commands(ctx, formatter)
         told = "slice-os COMMAND --help explains a command; --version shows the version."
         formatter.write_text(told)
 

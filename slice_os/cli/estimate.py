@@ -12,7 +12,7 @@ from slice_os.cli.parameters import NumberRange, argument, command
 from slice_os.cli.render import echo_json, printable, show, wants_json
 
 if TYPE_CHECKING:
-    from slice_os.estimates.recall import CutEstimate, TopicEstimate
+    from slice_os.estimates.recall import Interval, TopicEstimate
 
 
 @command()
@@ -73,9 +73,12 @@ def estimate(
     more: dict[str, Any] = {"labels_to_halve": found.labels_to_halve}
     told = _told(found)
     if precision is not None:
-        enough = found.least_cut(precision)
-        more["enough"] = enough and asdict(enough)
-        told += f"\n\nprecision {precision:g} or more: {_enough(enough)}"
+        cut = found.least_cut(precision)
+        more["enough"] = cut and asdict(cut)
+        enough = "no cut surely has it; label more, or ask for less"
+        if cut is not None:
+            enough = f"from {cut.least:.2f} on, precision {cut.precision}, recall {cut.recall}"
+        told += f"\n\nprecision {precision:g} or more: {enough}"
     show(asdict(found) | more, told, as_json)
     return 0
 
@@ -93,19 +96,13 @@ def _told(found: TopicEstimate) -> str:
         "",
         "   cut   found  precision            recall",
     ]
-    return "\n".join([*lines, *(_row(one) for one in found.curve if one.least >= 0)])
+    lines += [
+        f"{one.least:6.2f} {one.found:7,}  {one.precision!s:<19}  {one.recall}"
+        for one in found.curve
+        if one.least >= 0
+    ]
+    return "\n".join(lines)
 
 
-def _enough(cut: CutEstimate | None) -> str:
-    if cut is None:
-        return "no cut surely has it; label more, or ask for less"
-    return f"from {cut.least:.2f} on, precision {cut.precision}, recall {cut.recall}"
-
-
-def _row(one: CutEstimate) -> str:
-    return f"{one.least:6.2f} {one.found:7,}  {one.precision!s:<19}  {one.recall}"
-
-
-def _fine(interval: object) -> str:
-    value, low, high = (getattr(interval, name) for name in ("value", "low", "high"))
-    return f"{value:.4f} ({low:.4f} to {high:.4f})"
+def _fine(one: Interval) -> str:
+    return f"{one.value:.4f} ({one.low:.4f} to {one.high:.4f})"

@@ -68,11 +68,7 @@ def build_context(
     pairs: Annotated[Path, argument()],
     out: Annotated[Path, argument(type=NEW_FILE)],
     text: Annotated[Path | None, "Text to place sentences in: plain text or JSONL."],
-    endpoint: Annotated[
-        str | None,
-        "URL",
-        "OpenAI-compatible endpoint, such as https://HOST/v1.",
-    ],
+    endpoint: Annotated[str | None, "URL", "OpenAI-compatible endpoint, such as https://HOST/v1."],
     model: Annotated[str | None, "Model to use at the endpoint."],
     limit: Annotated[int | None, COUNT, "Only the first N pairs."],
     seed: Annotated[int, "Seed of the random choices."] = 0,

@@ -158,8 +158,6 @@ def _made(with_hits: bool, without: bool, each: bool, context: int | None, **oth
 
 
 _units = partial(option, type=click.IntRange(min=0), metavar="NUM")
-
-
 _options = group(
     _made,
     with_hits=option("-l", "--files-with-matches", "Documents alone.", is_flag=True),

@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import click
 
 from slice_os.cli.hit_options import give, output_file
-from slice_os.cli.options import (
-    COSINE,
-    PROBABILITY,
-    REPORT,
-    OptionalStore,
-)
+from slice_os.cli.options import COSINE, PROBABILITY, REPORT, OptionalStore
 from slice_os.cli.parameters import argument, command
 from slice_os.errors import InputError
 

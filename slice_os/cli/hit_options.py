@@ -20,7 +20,7 @@ from slice_os.cli.options import (
     where_option,
 )
 from slice_os.cli.parameters import Group, Option, group, option
-from slice_os.cli.render import echo_json, printable, wants_json
+from slice_os.cli.render import echo_json, printable, render, wants_json
 from slice_os.query.options import (
     DEFAULT_FUSION,
     FUSION_NAMES,
@@ -187,8 +187,6 @@ def _show(
     hits: Iterable[Hit], as_json: bool | None, first: int, several: bool, whole: bool
 ) -> None:
     """Print hits as they are found: as JSON lines to a pipe, in context to a terminal."""
-    from slice_os.cli.render import render
-
     if wants_json(as_json):
         for hit in hits:
             echo_json(hit.to_json())

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from slice_os.labels.label import Label
 
 LabelsFile: TypeAlias = Annotated[
-    Path,
-    argument(metavar="LABELS", type=click.Path(exists=True, dir_okay=False, path_type=Path)),
+    Path, argument(metavar="LABELS", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 ]
 
 

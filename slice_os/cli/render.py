@@ -34,7 +34,8 @@ def render(hit: Hit, number: int, with_phrase: bool = False, whole: bool = False
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     head = [
         f"{number:>3}  {styled(f'{printable(hit.doc_id)}:{hit.start}-{hit.end}', bold=True)}",
-        *([] if hit.label is None else [_answer(hit.label)]),
+        *([styled("✓ accepted", fg="green")] if hit.label else []),
+        *([styled("✕ rejected", fg="red")] if hit.label is False else []),
         *([] if hit.topic is None else [styled(printable(hit.topic), bold=True)]),
         *([styled(printable(f"“{hit.phrase}”"), bold=True)] if with_phrase else []),
         f"cosine {hit.cosine:.3f}",
@@ -51,10 +52,6 @@ def render(hit: Hit, number: int, with_phrase: bool = False, whole: bool = False
     ]
     context = in_context(hit.passage, hit.start, hit.end, whole, struck=hit.label is False)
     return "\n".join([*_filled(head, width), *context, ""])
-
-
-def _answer(right: bool) -> str:
-    return styled("✓ accepted", fg="green") if right else styled("✕ rejected", fg="red")
 
 
 def styled(text: str, **style: Any) -> str:

@@ -55,9 +55,7 @@ def review(
     store: Store,
     work: WorkFolder,
     margin: Annotated[
-        float,
-        PROBABILITY,
-        "Also show near misses up to this far below the cut-off of their topic.",
+        float, PROBABILITY, "Also show near misses up to this far below the cut-off of their topic."
     ] = 0.1,
     where: Conditions,
     reader: Reader,

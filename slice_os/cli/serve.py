@@ -47,9 +47,7 @@ def serve(
         "the port that a container publishes.",
     ],
     verifier: Annotated[
-        str | None,
-        "NAME",
-        "Verifier for requests and topics that name none, such as slice-verify.",
+        str | None, "NAME", "Verifier for requests and topics that name none, such as slice-verify."
     ],
     model: ModelName,
     opens: Annotated[bool, "--open", "Open the page in a browser."],

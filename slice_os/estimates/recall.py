@@ -116,7 +116,9 @@ def estimate(strata: Sequence[Stratum], cut: float, seed: int = 0) -> TopicEstim
         seed: of the simulation.
     """
     drawn = [_drawn(strata, prior, seed) for prior in _PRIORS]
-    plain = np.array([[one.passages * _share(one)] for one in strata])
+    # Half of a stratum without a label is right.
+    shares = [one.right / one.labelled if one.labelled else _PRIORS[0] for one in strata]
+    plain = np.array([[one.passages * share] for one, share in zip(strata, shares, strict=True)])
     sizes = np.array([[one.passages] for one in strata], dtype=np.float64)
 
     def interval(of: Callable[[Totals, Totals], Totals]) -> Interval:
@@ -178,11 +180,6 @@ def _drawn(strata: Sequence[Stratum], prior: float, seed: int) -> Totals:
         shares = random.beta(one.right + prior, wrong + _PRIORS[0], _DRAWS)
         rows.append(one.right + random.binomial(one.passages - one.labelled, shares))
     return np.array(rows, dtype=np.float64)
-
-
-def _share(one: Stratum) -> float:
-    """The share of right passages in a stratum; half if none has a label."""
-    return one.right / one.labelled if one.labelled else _PRIORS[0]
 
 
 def _ratio(part: Totals, whole: Totals) -> Totals:

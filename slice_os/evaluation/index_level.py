@@ -72,9 +72,7 @@ def run(
     *,
     progress: Progress = quiet,
     phrases: Annotated[
-        Path,
-        "PATH",
-        "Phrases to search for: one a line, or JSON lines with a field 'text'.",
+        Path, "PATH", "Phrases to search for: one a line, or JSON lines with a field 'text'."
     ],
     stores: Annotated[
         tuple[str, ...],
@@ -83,9 +81,7 @@ def run(
         "repeatable.  [default: a temporary local store]",
     ] = (),
     num_candidates: Annotated[
-        int,
-        between(1, MAX_CANDIDATES),
-        "Passages that an index in OpenSearch proposes.",
+        int, between(1, MAX_CANDIDATES), "Passages that an index in OpenSearch proposes."
     ] = NUM_CANDIDATES,
 ) -> Evaluation:
     """Compare stores with exhaustive search."""
@@ -185,25 +181,20 @@ def _measure(
     progress: Progress,
 ) -> dict[str, Cell]:
     recalls, most = [], max(num_candidates, TOP_K)
+    search = partial(corpus.search, order="score")
     for row, phrase in enumerate(track(phrases, f"{label}: recall", len(phrases), progress)):
-        hits = corpus.search(
-            phrase, top_k=TOP_K, fusion="cosine", num_candidates=most, order="score"
-        )
+        hits = search(phrase, top_k=TOP_K, fusion="cosine", num_candidates=most)
         recalls.append(truth.recall(row, hits))
-    means = np.mean(recalls, axis=0)
-    row_of: dict[str, Cell] = {
-        f"recall@{cutoff}": float(mean) for cutoff, mean in zip(CUTOFFS, means, strict=True)
-    }
+    means = np.mean(recalls, axis=0).tolist()
+    cells: dict[str, Cell] = dict(zip((f"recall@{one}" for one in CUTOFFS), means, strict=True))
     for name, fusion in (("dense", "cosine"), ("hybrid", "convex")):
         times = []
         for phrase in phrases:
             began = time.perf_counter()
-            corpus.search(
-                phrase, top_k=SHOWN, fusion=fusion, num_candidates=num_candidates, order="score"
-            )
+            search(phrase, top_k=SHOWN, fusion=fusion, num_candidates=num_candidates)
             times.append(1000 * (time.perf_counter() - began))
-        row_of[f"{name}_p50_ms"], row_of[f"{name}_p95_ms"] = np.percentile(times, [50, 95]).tolist()
-    return {"phrases": len(phrases), **row_of}
+        cells[f"{name}_p50_ms"], cells[f"{name}_p95_ms"] = np.percentile(times, [50, 95]).tolist()
+    return {"phrases": len(phrases), **cells}
 
 
 def _documents(data: Path) -> Iterator[Document]:

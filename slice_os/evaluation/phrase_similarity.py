@@ -16,14 +16,7 @@ from slice_os.errors import InputError
 from slice_os.evaluation.encoders.span_vectors import cosines, distinct_vectors, phrases_in_context
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Harness, Progress, quiet, track
-from slice_os.evaluation.measures import (
-    ACCURACY,
-    CORRELATIONS,
-    COST,
-    Graded,
-    Measure,
-    measured,
-)
+from slice_os.evaluation.measures import ACCURACY, CORRELATIONS, COST, Graded, Measure, measured
 from slice_os.evaluation.results import Evaluation, Figure, Row, Series
 from slice_os.records import at_least, one_of
 
