@@ -77,6 +77,8 @@ def serve(
         work = work or demo_folder()
     if not served:
         raise click.UsageError("give a STORE, or --demo")
+    if odd := next((name for name in served if "/" in name or not name.strip(".")), None):
+        raise click.UsageError(f"--name {odd!r}: no address of a request can have it")
     for location in served.values():
         with suppress(UnavailableError):  # a server may start later
             _opened(location, model)

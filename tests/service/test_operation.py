@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import httpx
 import orjson
 import pytest
@@ -157,6 +158,12 @@ def test_a_folder_without_a_store_is_told_before_anything_is_served(
 ) -> None:
     with pytest.raises(StoreError, match="no store here"):
         cli.main(["serve", str(store_folder), str(tmp_path / "none")], standalone_mode=False)
+
+
+@pytest.mark.parametrize("name", ["a/b", ".."])
+def test_a_store_has_a_name_that_requests_can_have(name: str, store_folder: Path) -> None:
+    with pytest.raises(click.UsageError, match="no address of a request can have it"):
+        cli.main(["serve", "--name", f"{name}={store_folder}"], standalone_mode=False)
 
 
 @pytest.mark.slow
