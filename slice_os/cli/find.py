@@ -282,7 +282,6 @@ def _search(
 
 
 def _topic_options(options: MineOptions, run: TopicRun, corpus: Corpus) -> dict[str, Any]:
-    """The options of a search for topics."""
     own = {name: getattr(options, name) for name in ("where", "exhaustive", "unit", "verify")}
     labels = run.work_of(corpus.store).labels()
     return {**own, "exclusive": run.exclusive, "labels": labels}

@@ -89,7 +89,6 @@ class StageRun:
         return losses
 
     def _add_gradients(self, step: int) -> dict[str, float]:
-        """Add the gradients of one batch of every objective."""
         losses = {"loss": 0.0}
         for index, term in enumerate(self.stage.objectives):
             position = step * self._accelerator.num_processes + self._accelerator.process_index
@@ -174,7 +173,6 @@ def load_checkpoint(folder: Path, run: Resumable) -> int:
 
 
 def _moments(run: Resumable) -> dict[str, Any]:
-    """The optimizer's state as named tensors."""
     state = run.optimizer.state_dict()["state"]
     return {
         f"{index}.{key}": torch.as_tensor(value).cpu().contiguous()

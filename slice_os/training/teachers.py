@@ -36,11 +36,9 @@ class OneTeacher:
 
     @cached_property
     def projection(self) -> Any:
-        """``(dimension, dimension)``, one direction a row, by decreasing spread."""
         return principal_directions(self.vectors(self.phrases))
 
     def vectors(self, texts: Sequence[str]) -> Any:
-        """Unit vectors ``(texts, dimension)``, without gradients."""
         return _read(self.encoder, texts)
 
 
@@ -76,7 +74,6 @@ class TwoTeachers:
         self.projection = principal_directions(both @ self._turn)
 
     def vectors(self, texts: Sequence[str]) -> Any:
-        """Unit vectors ``(texts, dimension)``, without gradients."""
         first, second = self._encoders
         joined = self._joined(_read(first, texts), _read(second, texts))
         return torch.nn.functional.normalize(joined @ self._turn, dim=-1)

@@ -194,7 +194,6 @@ class CachedEncoder(TextEncoder):
     def _whole(
         self, kind: str, encode: Callable[[Sequence[str]], FloatArray], texts: Sequence[str]
     ) -> FloatArray:
-        """Vectors of whole texts, block by block."""
         blocks = [
             self._kept(kind, block, lambda some: {"vectors": encode(some)})["vectors"]
             for block in _blocks(texts, PHRASES_A_FILE)

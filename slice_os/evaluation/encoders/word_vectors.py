@@ -75,7 +75,6 @@ class GloveEncoder(TextEncoder):
             yield aligned, np.array(vectors, dtype=np.float32).reshape(-1, self._dimension)
 
     def _learn(self, words: set[str]) -> None:
-        """Read the vectors of new words."""
         new = words - self._vectors.keys() - self.unknown
         wanted = {form.encode() for word in new for form in (word, word.lower())}
         found: dict[bytes, FloatArray] = {}
