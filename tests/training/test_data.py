@@ -29,6 +29,11 @@ CONTEXTS = [
     "The committee will meet again on Tuesday to discuss the budget.",
 ]
 
+SWORDS_WITHOUT_PLACE = """{
+    "substitutes": {}, "contexts": {"c": {"context": "by the bank"}},
+    "targets": {"t": {"context_id": "c", "offset": "7", "target": "bank"}}
+}"""
+
 
 def needs_shared(name: str):
     return pytest.mark.skipif(
@@ -109,6 +114,8 @@ def test_only_formats_with_splits_take_one():
         ("triples-jsonl", '{"query":"q","positive":"p"}', "'negatives' is not a list of texts"),
         ("pairs-jsonl", '{"first":"a","second":"b","passage":"c"}', "does not contain 'b'"),
         ("swords", "{}", "expected SWORDS v1.1 as JSON"),
+        ("swords", SWORDS_WITHOUT_PLACE, "lacks fields"),
+        ("wordnet-senses", '{"members": "bank"}', "line 1: 'members' is no list"),
     ],
 )
 def test_malformed_files_are_one_line_that_says_what_is_expected(tmp_path, name, text, message):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -116,22 +116,23 @@ def _swords(path: Path) -> Iterator[Substitution]:
             share = sum(vote.startswith("TRUE") for vote in votes) / len(votes)
             judged[row["target_id"]].append((row["substitute"], share))
         targets = [
-            (key, data["contexts"][row["context_id"]]["context"], row["offset"], row["target"])
+            (key, *_near(data["contexts"][row["context_id"]]["context"], row), len(row["target"]))
             for key, row in data["targets"].items()
         ]
-    except (KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
+    except (LookupError, TypeError, AttributeError, ZeroDivisionError) as error:
         reason = f"lacks fields ({type(error).__name__}: {error})"
         raise SWORDS.malformed(path, reason) from None
-    for key, context, offset, target in targets:
+    for key, text, start, length in targets:
         right = tuple(word for word, share in judged[key] if share >= _RIGHT)
         wrong = tuple(word for word, share in judged[key] if share < _WRONG)
         if right and wrong:
-            text, start = _near(context, offset, offset + len(target))
-            yield Substitution(text, start, start + len(target), right, wrong)
+            yield Substitution(text, start, start + length, right, wrong)
 
 
-def _near(context: str, start: int, end: int) -> tuple[str, int]:
-    """The context around ``start:end``, cut at spaces, and where ``start`` is in it."""
+def _near(context: str, target: Mapping[str, Any]) -> tuple[str, int]:
+    """The context around a target, cut at spaces, and where the target is in it."""
+    start = target["offset"]
+    end = start + len(target["target"])
     left, right = max(0, start - _CONTEXT), min(len(context), end + _CONTEXT)
     while left > 0 and not context[left - 1].isspace():
         left -= 1

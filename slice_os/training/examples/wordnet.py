@@ -7,9 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from slice_os.datasets.files import DataSource
+from slice_os.datasets.files import DataRow, DataSource
 from slice_os.training.record_types import Passage, Sense, Substitution
 
 SYNSETS = DataSource(
@@ -38,9 +37,9 @@ def read_synsets(path: Path) -> list[Synset]:
     return [
         Synset(
             pos="a" if row.values.get("pos") == "s" else str(row.values.get("pos")),
-            members=_texts(row.values.get("members")),
-            definitions=_texts(row.values.get("definition")),
-            examples=_texts(row.values.get("examples")),
+            members=_texts(row, "members"),
+            definitions=_texts(row, "definition"),
+            examples=_texts(row, "examples"),
         )
         for row in SYNSETS.json_lines(path)
     ]
@@ -147,7 +146,10 @@ def _with_s(word: str) -> str:
     return word + ("es" if _SIBILANT.search(word) else "s")
 
 
-def _texts(value: Any) -> tuple[str, ...]:
+def _texts(row: DataRow, name: str) -> tuple[str, ...]:
     """Members, definitions or examples; an example with a source is an object with a text."""
-    parts = [item.get("text") if isinstance(item, dict) else item for item in value or []]
+    given = row.values.get(name) or []
+    if not isinstance(given, list):
+        raise row.malformed(f"{name!r} is no list")
+    parts = [item.get("text") if isinstance(item, dict) else item for item in given]
     return tuple(part for part in parts if isinstance(part, str) and part)
