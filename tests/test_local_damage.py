@@ -127,6 +127,15 @@ class TestDamage:
         assert "\n" not in str(caught.value)
         assert verify(folder)[0] == 1
 
+    @pytest.mark.parametrize("column", ["text", "metadata"])
+    def test_of_a_document_is_told_to_who_reads_it(self, folder: Path, column: str) -> None:
+        execute(folder, f"UPDATE documents SET {column} = substr({column}, 2) WHERE id = 2")
+        store = LocalStore.open(folder)
+        for read in (store.document_text, store.document_metadata):
+            assert read("doc 0") is not None
+            with pytest.raises(StoreError, match="row 2 of the documents is not as it was written"):
+                read("doc 1")
+
     def test_of_the_counts_does_not_cut_the_files(self, folder: Path) -> None:
         before = answers(folder)
         execute(folder, "UPDATE settings SET value = 0 WHERE name IN ('pieces', 'words')")
@@ -181,6 +190,7 @@ class TestDamage:
             "DELETE FROM sources",
             "UPDATE settings SET value = 7 WHERE name = 'revision'",
             "UPDATE settings SET value = 7 WHERE name = 'sources'",
+            "UPDATE settings SET value = 'x' WHERE name = 'sources'",
         ],
     )
     def test_of_notes_is_found_and_repaired(self, folder: Path, statement: str) -> None:
@@ -195,6 +205,15 @@ class TestDamage:
         assert verify(folder)[0] == 1
         assert verify(folder, "--repair")[0] == 0
         assert verify(folder)[0] == 0
+
+    def test_of_notes_is_told_to_a_writer(self, folder: Path) -> None:
+        store = LocalStore.open(folder)
+        with store.writer() as writer:
+            writer.finish_source("one", "read")
+        execute(folder, "UPDATE settings SET value = 'x' WHERE name = 'sources'")
+        message = "settings lack the checksum of its sources.*store check --repair"
+        with pytest.raises(StoreError, match=message), store.writer() as writer:
+            writer.finish_source("two", "read")
 
     def test_a_store_without_checksums_of_notes_gets_them(self, folder: Path) -> None:
         execute(folder, "DELETE FROM settings WHERE name IN ('sources', 'state')")

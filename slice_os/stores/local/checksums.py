@@ -11,7 +11,7 @@ import numpy.typing as npt
 from xxhash import xxh3_64_intdigest
 
 from slice_os.stores.local.arrays import Arrays, PassageTable, file_rows
-from slice_os.stores.local.files import SOURCES, Database
+from slice_os.stores.local.files import SOURCES, Database, damage
 from slice_os.threads import on_all_cores
 
 CHUNK_PIECES = 65_536
@@ -37,10 +37,24 @@ def checked_row(connection: Database, table: str, key: int) -> tuple[Any, ...] |
     return row[:-1] if row and row[-1] == _row_checksum(row[:-1]) else None
 
 
+def sound_row(connection: Database, table: str, key: int) -> tuple[Any, ...]:
+    """As `checked_row`, but a `StoreError` if the row is not as it was written."""
+    row = checked_row(connection, table, key)
+    if row is None:
+        raise damage(connection.folder, f"row {key} of the {table} is not as it was written")
+    return row
+
+
 def note_source(connection: Database, source: str, signature: str | None) -> None:
-    """Note how a source was read, None to forget it, and the checksum of all sources."""
+    """Note how a source was read, None to forget it, and the checksum of all sources.
+
+    Raises a `StoreError` if the one that was noted before is damaged.
+    """
     noted = _noted_sources(connection)
-    total = sources_checksum(connection) if noted is None else noted
+    try:
+        total = sources_checksum(connection) if noted is None else int(noted)
+    except ValueError:
+        raise damage(connection.folder, "its settings lack the checksum of its sources") from None
     found = "SELECT source, signature FROM sources WHERE source = ?"
     if (former := connection.row(found, source)) is not None:
         total -= _row_checksum(former)
@@ -61,12 +75,12 @@ def sources_checksum(connection: Database) -> int:
 def damaged_sources(connection: Database) -> bool:
     """Whether the sources differ from their checksum; a store may be too old to have one."""
     noted = _noted_sources(connection)
-    return noted is not None and noted != sources_checksum(connection)
+    return noted not in (None, str(sources_checksum(connection)))
 
 
-def _noted_sources(connection: Database) -> int | None:
-    noted = connection.row("SELECT value FROM settings WHERE name = ?", SOURCES)
-    return None if noted is None else int(noted[0])
+def _noted_sources(connection: Database) -> str | None:
+    (noted,) = connection.row("SELECT value FROM settings WHERE name = ?", SOURCES) or (None,)
+    return None if noted is None else str(noted)
 
 
 def data_checksum(key: int, n_terms: int, rows: Iterable[memoryview]) -> int:

@@ -21,7 +21,7 @@ from slice_os.spans.cosines import SpanLayout, best_by_word, inverse_norms, word
 from slice_os.spans.passages import DocumentPart, EncodedPassage, dequantise, own_fields
 from slice_os.stores.candidates import PassageKey, ScoredCandidates, StoredPassage
 from slice_os.stores.local.arrays import Arrays, PassageTable, file_rows, rows_of, rows_with
-from slice_os.stores.local.checksums import CheckedPassages, checked_row, damaged_rows, stored_rows
+from slice_os.stores.local.checksums import CheckedPassages, damaged_rows, sound_row, stored_rows
 from slice_os.stores.local.fields import admitted_rows
 from slice_os.stores.local.files import (
     DATABASE,
@@ -197,9 +197,9 @@ class Snapshot:
         document: tuple[Any, ...] | None = None
         with self._lock, errors_explained(self._connection.folder):
             for row, key in enumerate(table.ids.tolist()):
-                _, number, start, end, _, own, *_ = self._row("passages", key)
+                _, number, start, end, _, own, *_ = sound_row(self._connection, "passages", key)
                 if document is None or document[0] != number:
-                    document = self._row("documents", number)
+                    document = sound_row(self._connection, "documents", number)
                     fields = orjson.loads(document[5])
                 _, doc_id, _, _, text, _ = document
                 vectors, scales, words, norms = stored_rows(table[row : row + 1], self.arrays)
@@ -215,24 +215,17 @@ class Snapshot:
 
     def document(self, doc_id: str) -> DocumentPart | None:
         """A document as it was written, with all its passages; None if it is not there."""
-        with self._lock, errors_explained(self._connection.folder):
-            found = "SELECT id FROM documents WHERE doc_id = ?"
-            if (row := self._connection.row(found, doc_id)) is None:
+        connection = self._connection
+        with self._lock, errors_explained(connection.folder):
+            row = connection.row("SELECT id FROM documents WHERE doc_id = ?", doc_id)
+            if row is None:
                 return None
-            number, _, source, fingerprint, text, fields = self._row("documents", *row)
-            own = "SELECT id FROM passages WHERE document = ?"
-            keys = self._connection.column(own, number)
+            _, _, source, fingerprint, text, fields = sound_row(connection, "documents", *row)
+            keys = connection.column("SELECT id FROM passages WHERE document = ?", *row)
         passages = (one.encoded for one in self.load(keys).values())
         metadata = orjson.loads(fields)
         document = KeptDocument(doc_id, text, metadata, source=source, kept=fingerprint)
         return DocumentPart(document, tuple(own_fields(metadata, passages)), last=True)
-
-    def _row(self, table: str, key: int) -> tuple[Any, ...]:
-        row = checked_row(self._connection, table, key)
-        if row is None:
-            what = f"row {key} of the {table} is not as it was written"
-            raise damage(self._connection.folder, what)
-        return row
 
     def _check(self, table: PassageTable) -> None:
         """Refuse passages whose vectors or words are not as they were written."""

@@ -22,7 +22,7 @@ from slice_os.spans.passages import DocumentPart
 from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.local import fields
 from slice_os.stores.local.arrays import Arrays, PassageTable, read_table
-from slice_os.stores.local.checksums import CheckedPassages
+from slice_os.stores.local.checksums import CheckedPassages, sound_row
 from slice_os.stores.local.compaction import DEAD_SHARE, compact
 from slice_os.stores.local.faults import Fault, find_faults
 from slice_os.stores.local.faults import repair as repair_store
@@ -203,12 +203,12 @@ class LocalStore:
         yield from (SourceEntry(*row) for row in rows)
 
     def document_text(self, doc_id: str) -> str | None:
-        rows = self._select_each("SELECT text FROM documents WHERE doc_id = ?", [doc_id])
-        return rows[0][0] if rows else None
+        found = self._document(doc_id)
+        return None if found is None else found[4]
 
     def document_metadata(self, doc_id: str) -> Metadata | None:
-        rows = self._select_each("SELECT metadata FROM documents WHERE doc_id = ?", [doc_id])
-        return orjson.loads(rows[0][0]) if rows else None
+        found = self._document(doc_id)
+        return None if found is None else orjson.loads(found[5])
 
     def stored_documents(self) -> Iterator[DocumentPart]:
         for entry in self.list_documents():
@@ -251,6 +251,12 @@ class LocalStore:
     def close(self) -> None:
         """Close the database, as soon as no candidates need it any more."""
         self._connections.close()
+
+    def _document(self, doc_id: str) -> tuple[Any, ...] | None:
+        """The columns of a document that its checksum covers; None if the id is unknown."""
+        with self._reading() as connection:
+            row = connection.row("SELECT id FROM documents WHERE doc_id = ?", doc_id)
+            return row and sound_row(connection, "documents", *row)
 
     def _select_each(
         self, statement: str, names: Iterable[str], *others: int
