@@ -166,7 +166,12 @@ def test_errors_have_kinds(status: int, kind: type[ServiceError], shape: str) ->
 
 
 @pytest.mark.parametrize(
-    "answer", [httpx.Response(200, html="hello"), httpx.Response(200, json={})]
+    "answer",
+    [
+        httpx.Response(200, html="hello"),
+        httpx.Response(200, json={}),
+        httpx.Response(200, json={"hits": [{"id": 1}]}),
+    ],
 )
 def test_the_answer_of_something_else_is_told(answer: httpx.Response) -> None:
     answer.request = httpx.Request("GET", ADDRESS)
@@ -174,7 +179,17 @@ def test_the_answer_of_something_else_is_told(answer: httpx.Response) -> None:
         asking(lambda _request: answer).search("a")
 
 
-@pytest.mark.parametrize("line", [b"<html>\n", b"[]\n"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"<html>\n",
+        b"[]\n",
+        b'{"error": "no such page"}\n',
+        b'{"progress": 5}\n',
+        b'{"hit": {"id": 1}}\n',
+        b'{"summary": "done"}\n',
+    ],
+)
 def test_the_stream_of_something_else_is_told(line: bytes) -> None:
     with pytest.raises(ServiceError, match="not a line of a SLICE-OS service"):
         asking(lambda _request: httpx.Response(200, content=line)).mine("a")

@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from urllib.parse import quote
 
@@ -13,6 +14,7 @@ import orjson
 
 from slice_os.client.errors import ServiceError, ServiceUnavailableError, error_of, told_error
 from slice_os.client.records import Estimating, Highlights, Tagged
+from slice_os.errors import InputError
 from slice_os.estimates.tallies import Tally
 from slice_os.hits.document_hits import DocumentHits
 from slice_os.hits.hit import Hit, Hits
@@ -40,6 +42,8 @@ Progress: TypeAlias = Callable[[int, "int | None"], None]
 """Called with the number of hits so far, and of all hits, if it is known."""
 
 MOST_AT_ONCE = 1_000
+# What reading the answer of something else ends in.
+_UNREADABLE = (AttributeError, LookupError, TypeError, ValueError, InputError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,7 @@ def result(response: httpx.Response, read: Callable[[Any], T]) -> T:
         raise error_of(response.status_code, response.content)
     try:
         return read(orjson.loads(response.content) if response.content else None)
-    except (AttributeError, LookupError, TypeError, ValueError):
+    except _UNREADABLE:
         raise ServiceError(
             f"{response.url}: not the answer of a SLICE-OS service; check the address",
             response.status_code,
@@ -131,7 +135,12 @@ class MinedLines(Generic[T]):
         self, kind: str, read: Callable[[Any], T], progress: Progress | None = None
     ) -> None:
         self._kind = kind
-        self._read = read
+        self._read: Mapping[str, Callable[[Any], Any]] = {
+            kind: read,
+            "progress": itemgetter("done", "of"),
+            "summary": limits,
+            "error": told_error,
+        }
         self._progress = progress
         self._rest = b""
         self._summary: dict[str, Any] | None = None
@@ -141,23 +150,22 @@ class MinedLines(Generic[T]):
         *lines, self._rest = (self._rest + piece).split(b"\n")
         for line in lines:
             try:
-                told = orjson.loads(line).items()
-            except (orjson.JSONDecodeError, AttributeError):
+                given = orjson.loads(line).items()
+                told = {name: self._read[name](one) for name, one in given if name in self._read}
+            except _UNREADABLE:
                 raise ServiceError(
                     f"{line[:80]!r}: not a line of a SLICE-OS service; check the address"
                 ) from None
-            for kind, content in told:
-                if kind == self._kind:
-                    yield self._read(content)
-                elif kind == "progress" and self._progress is not None:
-                    self._progress(content["done"], content["of"])
-                elif kind == "summary":
-                    self._summary = content
-                elif kind == "error":
-                    raise told_error(content)
+            if "error" in told:
+                raise told["error"]
+            if self._kind in told:
+                yield told[self._kind]
+            if "progress" in told and self._progress is not None:
+                self._progress(*told["progress"])
+            self._summary = told.get("summary", self._summary)
 
     def summary(self) -> dict[str, Any]:
-        """What its last line tells; a stream that ended too early is an error."""
+        """What its rows were selected with; a stream that ended too early is an error."""
         if self._summary is None:
             raise ServiceError("the stream of hits broke off; mine again")
         return self._summary
@@ -183,12 +191,13 @@ def plain(found: Any) -> Any:
 
 def hits(found: Any) -> Hits:
     """The hits of an answer, and the limits that they were selected with."""
-    return Hits(
-        tuple(Hit.from_dict(row) for row in found["hits"]),
-        found.get("threshold"),
-        found.get("exhaustive", False),
-        found.get("min_probability"),
-    )
+    return Hits(tuple(map(Hit.from_dict, found["hits"])), **limits(found))
+
+
+def limits(found: Any) -> dict[str, Any]:
+    """What hits were selected with, as fields of `Hits`."""
+    usual = {"threshold": None, "exhaustive": False, "min_probability": None}
+    return {name: found.get(name, value) for name, value in usual.items()}
 
 
 def document(found: Any) -> Document:

@@ -110,8 +110,7 @@ class AsyncClient:
         grep = {"max_count": max_count, "before": before, "after": after}
         body = answers.wanted(options, phrases, topics, store=store, limit=limit, **grep)
         hits = [hit async for hit in self._mined(lines, body)]
-        told = lines.summary()
-        return Hits(tuple(hits), told["threshold"], told["exhaustive"], told["min_probability"])
+        return Hits(tuple(hits), **lines.summary())
 
     def iter_mine(
         self,
