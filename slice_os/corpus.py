@@ -189,7 +189,7 @@ class Corpus:
         mined, refine = self._mined(phrases, options)
         exhaustive = options.exhaustive or self.store.exhaustive
         items = tuple(arranged(counted(refine.each(mined), "hits"), refine.options))
-        return Hits(items, refine.threshold, exhaustive, refine.options.min_probability)
+        return Hits(items, exhaustive=exhaustive, **refine.cut)
 
     def iter_mine(
         self,
@@ -202,7 +202,7 @@ class Corpus:
         An order, or ``collapse``, needs all of them before the first one.
         """
         mined, refine = self._mined(phrases, replace(options, **changes))
-        yield from refine.all(mined)
+        yield from arranged(refine.each(mined), refine.options)
 
     def list_documents(
         self,

@@ -43,7 +43,6 @@ PLACES = {
         "async_corpus.py",  # whether all hits must be there before the first one is returned
         "cli/find.py",  # near misses join the hits first
         "integrations/mcp_tools.py",  # what it tells a language model
-        "service/resources/hits.py",  # a request that is given up ends, whatever needs all hits
         "service/resources/mining.py",  # a list of documents has no hits to join
     },
 }

@@ -12,7 +12,7 @@ from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.hits.document_hits import DocumentHits, ranked
 from slice_os.hits.hit import Hit, without_vectors
-from slice_os.query.options import LOW_THRESHOLD, MineOptions
+from slice_os.query.options import LOW_THRESHOLD, Cut, MineOptions
 from slice_os.query.query import Query
 from slice_os.search.refinement import prepare
 from slice_os.search.run import likelihood, mine, nearest_spans
@@ -39,6 +39,7 @@ class Search:
         query: for all phrases.
         topics: which of them are each topic's.
         judged: spans of a topic with their probability, without those that cannot count.
+        cut: what hits of phrases must reach; each topic has its own.
     """
 
     store: Store
@@ -46,6 +47,7 @@ class Search:
     topics: Topics
     judged: Callable[[Iterable[Hit], str | None], Iterable[Hit]]
     _hits: Callable[[Callable[[Hit], None]], Iterator[Hit]]
+    cut: Cut = field(default_factory=Cut)
 
     def hits(self) -> Iterator[Hit]:
         """The hits that count, as they come."""
@@ -110,12 +112,11 @@ def search_phrases(
     query, refine = prepare(encoder, phrases, options, verifier)
 
     def hits(below: Callable[[Hit], None]) -> Iterator[Hit]:
-        least = refine.threshold
-        mined = mine(store, query, threshold=least, exhaustive=options.exhaustive)
+        mined = mine(store, query, threshold=refine.threshold, exhaustive=options.exhaustive)
         return refine.each(mined, below)
 
     rows: Topics = {None: range(len(query.phrases.texts))}
-    return Search(store, query, rows, lambda spans, _: refine.judged(spans), hits)
+    return Search(store, query, rows, lambda spans, _: refine.judged(spans), hits, refine.cut)
 
 
 def first_of_each(

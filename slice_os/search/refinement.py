@@ -73,6 +73,11 @@ class Refinement:
         given = self.options.threshold
         return min(self.unread, LOW_THRESHOLD) if given is None else given
 
+    @property
+    def cut(self) -> Cut:
+        """What hits must reach."""
+        return {"threshold": self.threshold, "min_probability": self.options.min_probability}
+
     def to_score(self, options: SearchOptions, exhaustive: bool = False) -> SearchOptions:
         """The hits to search for by score, from which `best` takes the requested ones.
 
@@ -146,10 +151,6 @@ class Refinement:
         if least is None or hit.probability is not None:
             return least is None or reaches(hit.probability, least)
         return hit.cosine >= self.unread
-
-    def all(self, hits: Iterable[Hit]) -> Iterable[Hit]:
-        """All hits, verified and cut; one by one, unless they are ordered or collapsed."""
-        return arranged(self.each(hits), self.options)
 
 
 def prepare(

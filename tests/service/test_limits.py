@@ -24,6 +24,7 @@ from starlette.testclient import TestClient
 
 from slice_os import Corpus, Document, Hit, Hits, SpanEncoder
 from slice_os.search.hit_builder import HitBuilder
+from slice_os.search.listing import Search
 from slice_os.service import known, nearness
 from slice_os.service.app import create_app
 from slice_os.service.asgi import steps, work
@@ -429,7 +430,7 @@ def test_slow_readers_are_left_and_do_not_hold_up_others(
     with app.state.services.stores.writing() as corpus:
         (hit, *_) = corpus.search("cancel my plan")
     long = replace(hit, text=hit.text * 1_000)
-    monkeypatch.setattr(Corpus, "iter_mine", lambda *_, **__: itertools.repeat(long))
+    monkeypatch.setattr(Search, "hits", lambda _: itertools.repeat(long))
     content = orjson.dumps(BODY)
     with in_thread(app) as address, ExitStack() as open_sockets:
         for _ in range(2):
@@ -601,12 +602,12 @@ def test_work_that_does_not_end_is_told_when_the_service_stops(
         release.wait(60)
         return iter(())
 
-    def mine(*_arguments: object, **_options: object) -> Iterator[Hit]:
+    def mine(_: Search) -> Iterator[Hit]:
         yield from itertools.repeat(hit, 64)
         yield from search()
 
     monkeypatch.setattr(Corpus, "search", search)
-    monkeypatch.setattr(Corpus, "iter_mine", mine)
+    monkeypatch.setattr(Search, "hits", mine)
     with ThreadPoolExecutor(2) as threads:
         try:
             with in_thread(app) as address:

@@ -19,8 +19,10 @@ from starlette.testclient import TestClient
 
 from slice_os import Corpus, Hit
 from slice_os.hits.bands import FINDINGS
+from slice_os.search.listing import Search
 from slice_os.service.app import create_app
 from slice_os.service.asgi.steps import Stopped, stopping
+from slice_os.service.services import ServedStores
 from slice_os.service.settings import ServiceSettings
 from slice_os.threads import CHECKPOINT
 from slice_os.topics import Topic
@@ -48,6 +50,21 @@ def test_the_stream_has_the_hits_of_the_library(client: TestClient, store_folder
     cut = {"threshold": 0.5, "min_probability": None}
     assert last == {"summary": {"hits": len(expected), "complete": True, "exhaustive": True, **cut}}
     assert {"progress": {"done": len(expected), "of": None}} in lines(answer)
+
+
+def test_stores_are_asked_in_the_threads_for_mining_alone(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    get, threads = ServedStores.get, set()
+
+    def noted(self: ServedStores, name: str | None = None) -> Corpus:
+        threads.add(threading.current_thread().name.partition("_")[0])
+        return get(self, name)
+
+    monkeypatch.setattr(ServedStores, "get", noted)
+    body = {"phrases": PHRASES, "exhaustive": False}
+    assert lines(client.post("/mine", json=body))[-1]["summary"]["exhaustive"]
+    assert threads == {"mine"}
 
 
 def test_the_stream_ends_at_its_limit(client: TestClient) -> None:
@@ -114,6 +131,17 @@ def test_turns_around_hits_are_their_passages(client: TestClient, store_folder: 
     assert hits(client.post("/mine", json=body)) == list(reversed(first.values()))
 
 
+def test_the_topics_of_a_request_are_read_once(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, times = client.app.state.services.topics, []
+    names = [folder.add(Topic(name, (name,))).topic.name for name in ("one", "two", "three")]
+    read = folder.read
+    monkeypatch.setattr(folder, "read", lambda: times.append(1) or read())
+    assert client.post("/mine", json={"topics": names}).status_code == 200
+    assert len(times) == 1
+
+
 def test_topics_are_mined_by_name(client: TestClient) -> None:
     client.app.state.services.topics.add(Topic("cancel", tuple(PHRASES[:1]), threshold=0.5))
     found = hits(client.post("/mine", json={"topics": ["cancel"]}))
@@ -171,13 +199,13 @@ def endless(
     corpus = app.state.services.stores.get()
     (hit, *_) = corpus.search(PHRASES)
 
-    def mined(*_arguments: object, **_options: object) -> Iterator[Hit]:
+    def mined(_: Search) -> Iterator[Hit]:
         while True:
             seen.append(1)
             time.sleep(0.001)
             yield hit
 
-    monkeypatch.setattr(corpus, "iter_mine", mined)
+    monkeypatch.setattr(Search, "hits", mined)
     return app, seen
 
 

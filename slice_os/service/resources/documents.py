@@ -183,7 +183,7 @@ def highlights(
     """A document, every hit in it, and its turns."""
     corpus = services.stores.get(body.store)
     document = _document(corpus, doc_id)
-    hits = mined(services, corpus, body, {"_id": doc_id})
+    hits, _ = mined(services, corpus, body, {"_id": doc_id})
     spoken = not {"speaker", "start_time"}.isdisjoint(corpus.fields())
     return {
         **document,

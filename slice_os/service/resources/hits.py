@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from slice_os.corpus import Corpus
 from slice_os.hits.hit import Hit
-from slice_os.query.options import HitOptions, MineOptions
+from slice_os.query.options import Cut, HitOptions, MineOptions
 from slice_os.search.listing import Search, search_phrases
 from slice_os.search.refinement import arranged
 from slice_os.service.asgi.steps import until_stopped
@@ -69,8 +69,10 @@ def mined(
     corpus: Corpus,
     wanted: PhraseBody | TopicHighlights,
     where: Mapping[str, Any] | None,
-) -> Iterator[Hit]:
+) -> tuple[Iterator[Hit], Cut]:
     """Every hit of phrases, or of topics in the service's folder, in a store.
+
+    With them comes what those of phrases must reach; each topic has its own.
 
     Raises:
         NoSuchTopicError: if there is no such topic.
@@ -79,11 +81,12 @@ def mined(
     if isinstance(wanted, TopicHighlights):
         topics, unit, verify = named_topics(services, wanted.topics), wanted.unit, wanted.verify
         labels = services.current_labels(wanted.reader)
-        return mine_topics(corpus, topics, where=where, unit=unit, verify=verify, labels=labels)
-    options = wanted.options(MineOptions)
+        hits = mine_topics(corpus, topics, where=where, unit=unit, verify=verify, labels=labels)
+        return hits, Cut()
+    search = searched(services, corpus, wanted, where)
     # Arranging takes all hits before it returns the first one, so that it must be stoppable.
-    streamed = replace(options, where=where, order=None, collapse=False)
-    return iter(arranged(until_stopped(corpus.iter_mine(wanted.phrases, streamed)), options))
+    found = arranged(until_stopped(search.hits()), wanted.options(MineOptions))
+    return iter(found), search.cut
 
 
 def searched(
@@ -105,6 +108,6 @@ def searched(
 
 def named_topics(services: Services, names: Sequence[str] | None) -> list[Topic]:
     """The topics of these names in the service's folder, or all; else a `NoSuchTopicError`."""
-    if names is None:
-        return [stored.topic for stored in services.topics.read()[0]]
-    return [services.topics.get(name).topic for name in dict.fromkeys(names)]
+    known = {stored.topic.name: stored.topic for stored in services.topics.read()[0]}
+    wanted = known if names is None else dict.fromkeys(names)
+    return [known.get(name) or services.topics.get(name).topic for name in wanted]

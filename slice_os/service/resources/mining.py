@@ -17,14 +17,12 @@ from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Send
 
-from slice_os.corpus import Corpus
 from slice_os.errors import InputError, SliceError
 from slice_os.hits.document_hits import DocumentHits
 from slice_os.hits.files import holds_texts, write_hits
 from slice_os.hits.hit import Hit
-from slice_os.query.options import Cut, MineOptions
+from slice_os.query.options import MineOptions
 from slice_os.search.listing import LISTINGS, first_of_each
-from slice_os.search.refinement import cutting
 from slice_os.service.asgi.problems import error_body, problem_of
 from slice_os.service.asgi.request_frame import PART
 from slice_os.service.asgi.steps import until_stopped
@@ -139,19 +137,21 @@ async def mine(request: Request, services: Shared, body: PhraseMining | TopicMin
     """
     body.check()
     kind = "document" if body.listing else "hit"
-    cut = Cut(threshold=None, min_probability=None)
+    limits: dict[str, Any] = {"exhaustive": True, "threshold": None, "min_probability": None}
 
     def found() -> Iterator[Hit | DocumentHits]:
         corpus = services.stores.get(body.store)
-        if isinstance(body, PhraseMining):
-            cut.update(_cut(corpus, body.options(MineOptions)))
+        if isinstance(body, PhraseMining) and not corpus.store.exhaustive:
+            limits["exhaustive"] = body.options(MineOptions).exhaustive
         limited = partial(first_of_each, most=body.max_count)
         rows: Iterator[Hit | DocumentHits]
         if body.listing:
             asked = searched(services, corpus, body, body.where)
+            limits.update(asked.cut)
             rows = asked.documents(until_stopped(corpus), body.listing, limited)
         else:
-            hits = mined(services, corpus, body, body.where)
+            hits, cut = mined(services, corpus, body, body.where)
+            limits.update(cut)
             if (body.before, body.after) != (None, None):
                 hits = corpus.around(hits, body.before or 0, body.after or 0)
             rows = limited(corpus.with_sections(hits) if body.sections else hits)
@@ -169,18 +169,9 @@ async def mine(request: Request, services: Shared, body: PhraseMining | TopicMin
         yield {"progress": {"done": done, "of": None}}
 
     def summary() -> dict[str, Any]:
-        exhaustive = isinstance(body, TopicMining) or body.options(MineOptions).exhaustive
-        exhaustive = exhaustive or services.stores.get(body.store).store.exhaustive
-        told = {f"{kind}s": done, "complete": complete, "exhaustive": exhaustive, **cut}
-        return {"summary": told}
+        return {"summary": {f"{kind}s": done, "complete": complete, **limits}}
 
     return await json_lines(request, services.pool.stream(found), lines, summary)
-
-
-def _cut(corpus: Corpus, options: MineOptions) -> Cut:
-    """The least cosine and probability of the hits of phrases."""
-    refine = cutting(corpus.encoder, options, corpus.refinement(options.verify).verifier)
-    return {"threshold": refine.threshold, "min_probability": refine.options.min_probability}
 
 
 async def json_lines(
