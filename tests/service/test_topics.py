@@ -17,7 +17,9 @@ from slice_os import Corpus
 from slice_os.combinations import match_topics
 from slice_os.hits.hit import Hit
 from slice_os.labels.label import Label
+from slice_os.service import nearness
 from slice_os.service.app import create_app
+from slice_os.service.known import Known
 from slice_os.service.resources import counts
 from slice_os.service.settings import ServiceSettings
 from slice_os.threads import checkpoint
@@ -323,6 +325,24 @@ def test_counts_follow_the_store_and_the_topic(settings: ServiceSettings, own_st
         other = CANCEL | {"where": {}, "threshold": 1}
         client.put("/topics/cancel", json=other, headers={"If-Match": tag})
         assert total() == 0
+
+
+@pytest.mark.parametrize("change", [None, Topic("cancel", ("my card was stolen",))])
+def test_counts_are_of_one_state_of_the_topics(
+    client: TestClient, etag: str, monkeypatch: pytest.MonkeyPatch, change: Topic | None
+) -> None:
+    folder, before = client.app.state.services.topics, client.get("/topics/cancel/counts").json()
+    client.app.state.services.counted = Known()
+
+    def near(*asked: Any) -> dict[str, int]:
+        monkeypatch.undo()  # somebody changes the topic while it is counted
+        folder.replace(change, None) if change else folder.delete("cancel", None)
+        return nearness.near(*asked)
+
+    monkeypatch.setattr(counts, "near", near)
+    assert client.get("/topics/cancel/counts").json() == before
+    after = client.get("/topics/cancel/counts")
+    assert (after.status_code, after.json() == before) == (200 if change else 404, False)
 
 
 def test_counts_go_on_where_their_time_was_over(

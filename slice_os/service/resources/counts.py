@@ -125,11 +125,10 @@ class AllCountsAnswer(BaseModel):
 @router.get("/topics/{name}/counts", response_model=CountsAnswer)
 def counts(services: Shared, name: TopicName, how: How) -> dict[str, Any]:
     """Count the hits of a topic in a store, by day, week or document, or by a field's values."""
-    wanted = services.topics.get(name)
-    for problem in _usable(services, how.store, wanted)[1].values():
-        raise InputError(problem)
-    (found,) = _counted(services, [wanted], how)
-    return found
+    found, problems = _counted(services, how, name)
+    if problems:
+        raise InputError(problems[name])
+    return found[0]
 
 
 @router.get("/counts", response_model=AllCountsAnswer)
@@ -139,8 +138,8 @@ def all_counts(services: Shared, how: How) -> dict[str, Any]:
     Hits are looked for again only if the store or the topic has changed. If the time is over, ask
     again: what was counted is kept.
     """
-    usable, problems = _usable(services, how.store)
-    return {"topics": _counted(services, usable, how), "problems": list(problems.values())}
+    topics, problems = _counted(services, how)
+    return {"topics": topics, "problems": list(problems.values())}
 
 
 @router.get("/counts/progress", response_class=JsonLines, status_code=200)
@@ -156,8 +155,7 @@ async def counted_by_steps(request: Request, services: Shared, how: How) -> Json
     def found() -> Iterator[dict[str, Any]]:
         nonlocal of
         of = services.stores.get(how.store).info().documents
-        usable, problems = _usable(services, how.store)
-        topics = _counted(services, usable, how, seen)
+        topics, problems = _counted(services, how, seen=seen)
         yield {"topics": topics, "problems": list(problems.values())}
 
     def lines(batch: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -174,7 +172,7 @@ def counts_file(services: Shared, how: How) -> Response:
     A topic without a hit has one row. A topic near too much of the store, or a rule that names
     none, has a row with this problem, and no counts.
     """
-    usable, problems = _usable(services, how.store)
+    topics, problems = _counted(services, how)
     rows = [
         {
             "topic": found["topic"],
@@ -183,7 +181,7 @@ def counts_file(services: Shared, how: How) -> Response:
             **{name: row[name] for name in ("hits", "documents", "of")},
             "per_100": round(100 * row["documents"] / row["of"], 3) if row["of"] else None,
         }
-        for found in _counted(services, usable, how)
+        for found in topics
         for row in found["counts"] or [_NO_HIT]
     ]
     rows += [{"topic": name, "problem": problem} for name, problem in problems.items()]
@@ -191,13 +189,10 @@ def counts_file(services: Shared, how: How) -> Response:
     return attachment("counts.csv", "text/csv; charset=utf-8", partial(write_csv, table))
 
 
-def _usable(
-    services: Services, store: str | None, wanted: StoredTopic | None = None
-) -> tuple[list[StoredTopic], dict[str, str]]:
-    """The topics that can be looked for, and a line on each other one, or on that one, by name."""
-    stored = services.topics.read()[0]
-    known = [one.topic for one in stored]
-    asked = [each.topic for each in stored if wanted in (None, each)]
+def _problems(
+    services: Services, store: str | None, known: Sequence[Topic], asked: Sequence[Topic]
+) -> dict[str, str]:
+    """A line on each topic that cannot be looked for, by name."""
     parts = {one.name: one.combination.topics if one.combination else (one.name,) for one in asked}
     needed = set(chain.from_iterable(parts.values()))
     plain = [one for one in known if one.combination is None and one.name in needed]
@@ -209,14 +204,26 @@ def _usable(
             problems[one.name] = told
         elif found.get(most, 0) > most_near(services):
             problems[one.name] = too_near(services, most, found[most])
-    return [one for one in stored if one.topic.name not in problems], problems
+    return problems
 
 
 def _counted(
-    services: Services, topics: list[StoredTopic], how: Counting, seen: set[str] | None = None
-) -> list[dict[str, Any]]:
+    services: Services, how: Counting, name: str | None = None, seen: set[str] | None = None
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """The counts of all topics, or of one, and a line on each that cannot be looked for, by name.
+
+    The documents that are looked at are noted in ``seen``.
+    """
+    # Read once, since others may change them meanwhile.
+    stored = {one.topic.name: one for one in services.topics.read()[0]}
+    if name is not None and name not in stored:
+        stored[name] = services.topics.get(name)  # usually tells that there is none
+    known = [one.topic for one in stored.values()]
+    asked = known if name is None else [stored[name].topic]
+    problems = _problems(services, how.store, known, asked)
+    topics = [one for one in asked if one.name not in problems]
     if not topics:
-        return []
+        return [], problems
     by, date_field, within = how.by, how.date_field, how.within
     corpus = services.stores.get(how.store)
     if within:
@@ -225,13 +232,13 @@ def _counted(
     state = store_state(corpus, info)
     key = info.location, by, date_field if by in PERIODS else ""
     everywhere = services.documents_by.of(key, state, partial(documents_by, corpus, by, date_field))
-    every = _hits(services, corpus, state, topics, labels, seen)
+    every = _hits(services, corpus, state, stored, topics, labels, seen)
     return [
         {
-            "topic": stored.topic.name,
+            "topic": topic.name,
             "total": len(found),
             "documents": len({hit.doc_id for hit in found}),
-            **_said(info, stored.topic, drawn.get(stored.topic.name, ()), labels),
+            **_said(info, topic, drawn.get(topic.name, ()), labels),
             "of": info.documents,
             "by": by,
             "counts": [
@@ -245,8 +252,8 @@ def _counted(
                 for row in tally(found, by, date_field, within)
             ],
         }
-        for stored, found in zip(topics, every, strict=True)
-    ]
+        for topic, found in zip(topics, every, strict=True)
+    ], problems
 
 
 def _said(
@@ -264,19 +271,18 @@ def _hits(
     services: Services,
     corpus: Corpus,
     state: Key,
-    topics: list[StoredTopic],
+    stored: Mapping[str, StoredTopic],
+    topics: Sequence[Topic],
     labels: Sequence[Label],
-    seen: set[str] | None = None,
+    seen: set[str] | None,
 ) -> list[Sequence[Found]]:
     """What counts of each topic: its hits that nobody rejected, or its matches.
 
     Hits are kept as long as store and topic are as they were, whatever people say of them; those
-    of topics that were complete, also if the time is over before the others are. The
-    documents that are looked at are noted in ``seen``.
+    of topics that were complete, also if the time is over before the others are.
     """
-    stored = {one.topic.name: one for one in services.topics.read()[0]}
-    rules = [one.topic for one in topics if one.topic.combination is not None]
-    plain = [one.topic for one in topics if one.topic.combination is None]
+    rules = [one for one in topics if one.combination is not None]
+    plain = [one for one in topics if one.combination is None]
     parts = [one.topic for one in stored.values() if one.topic.combination is None]
     wanted = {one.name: one for one in (*plain, *components([*rules, *parts]))}
     kept = {
@@ -299,7 +305,7 @@ def _hits(
     for match in until_stopped(find_matches(hits, rules, corpus)):
         matches[match.topic].append(match)
     every: dict[str, Sequence[Found]] = {**found, **matches}
-    return [every[one.topic.name] for one in topics]
+    return [every[one.name] for one in topics]
 
 
 def _some_at_a_time(
