@@ -206,7 +206,7 @@ def mine(
                 check_matrix(table)
             found = _search(corpus, phrases, topic_paths, as_they_come, run)
             listed = found.documents(corpus, grep.listing, grep.limited)
-            if run.sections:
+            if run.sections and grep.listing == "without":
                 listed = with_sections(listed, corpus.with_sections)
             grep.show_documents(listed, as_json, table)
             return grep.status()

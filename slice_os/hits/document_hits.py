@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -68,9 +69,12 @@ def with_sections(
     cells: Iterable[DocumentHits], sections: Callable[[Iterable[Hit]], Iterator[Hit]]
 ) -> Iterator[DocumentHits]:
     """The cells, their nearest hits as ``sections`` returns them; see `Corpus.with_sections`."""
-    for cell in cells:
-        near = cell.nearest and next(sections([cell.nearest]))
-        yield replace(cell, nearest=near)
+    found = list(cells)
+    # Document by document, since each is read for it.
+    near = sorted((cell.nearest for cell in found if cell.nearest), key=attrgetter("doc_id"))
+    named = {(hit.doc_id, hit.topic): hit for hit in sections(near)}
+    for cell in found:
+        yield replace(cell, nearest=named.get((cell.doc_id, cell.topic)))
 
 
 def ranked(cells: Iterable[DocumentHits]) -> list[DocumentHits]:

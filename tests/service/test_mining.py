@@ -97,7 +97,9 @@ def test_documents_are_listed_as_the_library_lists_them(
     assert (refused.status_code, "leave out before" in refused.text) == (400, True)
 
 
-def test_documents_and_topics_are_a_table(client: TestClient) -> None:
+def test_documents_and_topics_are_a_table(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, phrase in (("go", PHRASES[0]), ("moon", "zebras dance on the moon")):
         client.app.state.services.topics.add(Topic(name, (phrase,)))
     body = {"topics": ["moon", "go"]}
@@ -111,7 +113,10 @@ def test_documents_and_topics_are_a_table(client: TestClient) -> None:
         order = [FINDINGS.index(one["finding"]) for one in own]
         assert order == sorted(order)
     assert found["findings"][0]["has"] == 0 < found["findings"][1]["has"]
+    text, read = Corpus.text, []
+    monkeypatch.setattr(Corpus, "text", lambda self, key: read.append(key) or text(self, key))
     assert client.post("/matrix", json={**body, "sections": True}).json() == found
+    assert sorted(read) == sorted({one["doc_id"] for one in found["cells"]})
     few = client.post("/matrix", json={**body, "limit": 1}).json()
     first = found["cells"][0]["doc_id"]
     assert [one["doc_id"] for one in few["cells"]] == [first, first]

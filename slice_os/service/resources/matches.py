@@ -157,7 +157,7 @@ def matrix(services: Shared, body: MatrixRequest, wanted: Format = "json") -> An
     shown = set(doc_ids[: body.limit] if wanted == "json" else doc_ids)
     given = [cell for cell in cells if cell.doc_id in shown]
     if body.sections:
-        given = list(with_sections(until_stopped(given), corpus.with_sections))
+        given = list(with_sections(given, lambda hits: corpus.with_sections(until_stopped(hits))))
     if wanted != "json":
         return attachment(f"matrix.{wanted}", MEDIA_TYPES[wanted], partial(write_matrix, given))
     return {
