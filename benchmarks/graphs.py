@@ -97,7 +97,7 @@ def proposed(
     client: OpenSearch, name: str, settings: IndexSettings, query: Query, size: int
 ) -> set[int]:
     """The passages that a search proposes."""
-    body = searches.dense(query.phrases.vectors[0], settings, (), size)
+    body = searches.Asked(settings, query).dense(query.phrases.vectors[0], size)
     hits = client.search(index=name, body=body)["hits"]["hits"]
     return {hit["fields"]["ordinal"][0] for hit in hits}
 

@@ -103,7 +103,8 @@ class Searcher:
         """The best passages."""
         if self.way == "knn":
             query = make_query(self.encoder, phrase)
-            body = searches.dense(query.phrases.vectors[0], self.store.settings, (), 100)
+            asked = searches.Asked(self.store.settings, query)
+            body = asked.dense(query.phrases.vectors[0], 100)
             self.store.handle.client.search(index=self.store.handle.name, body=body)
             return None
         if self.way == "before":

@@ -6,8 +6,8 @@ import pytest
 
 from slice_os import SpanEncoder
 from slice_os.search.run import make_query
-from slice_os.stores.cluster.search import searches
 from slice_os.stores.cluster.search.listing import require_index
+from slice_os.stores.cluster.search.searches import Asked
 from slice_os.stores.cluster.server.connection import IndexHandle
 
 pytestmark = pytest.mark.release
@@ -19,7 +19,7 @@ COUNT = 60
 def test_no_search_ends_early(location: str, encoder: SpanEncoder, phrase: str) -> None:
     handle = IndexHandle.at(location)
     settings = require_index(handle).settings
-    (vector,) = make_query(encoder, [phrase]).phrases.vectors
-    body = searches.dense(vector, settings, (), 200)
+    query = make_query(encoder, [phrase])
+    body = Asked(settings, query).dense(query.phrases.vectors[0], 200)
     with handle.client as client:
         assert len(client.search(index=handle.name, body=body)["hits"]["hits"]) == COUNT

@@ -18,6 +18,7 @@ from slice_os.query.fusion import BM25_WEIGHT
 from slice_os.query.options import NUM_CANDIDATES, SearchOptions
 from slice_os.search.run import best_hits, make_query
 from slice_os.stores.cluster.search import hybrid
+from slice_os.stores.cluster.search.searches import Asked
 
 pytestmark = pytest.mark.version
 
@@ -130,4 +131,4 @@ def test_the_scores_are_the_servers(calls: Corpus) -> None:
 
 def bodies(calls: Corpus, phrases: list[str]) -> list[dict[str, Any]]:
     query = make_query(calls.encoder, phrases, parse_where({"domain": ["airline"]}))
-    return hybrid.bodies(query, calls.store.settings, 10)  # type: ignore[attr-defined]
+    return hybrid.bodies(Asked(calls.store.settings, query), 10)  # type: ignore[attr-defined]

@@ -27,7 +27,7 @@ from slice_os.stores.cluster.search.exchange import (
     sure,
 )
 from slice_os.stores.cluster.search.metadata import resolve_where
-from slice_os.stores.cluster.search.searches import Answer, Body
+from slice_os.stores.cluster.search.searches import Answer, Asked, Body
 from slice_os.stores.cluster.server.answers import NotFoundError, no_index, refusal
 
 T = TypeVar("T")
@@ -42,31 +42,34 @@ class SearchFlows:
 
     def filtered(self, query: Query) -> Flow[Query]:
         """The query with its filter as the index compares its fields; see `resolve_where`."""
-        ask = partial(self.msearch, query=query)
+        ask = partial(self.msearch, Asked(self.index.settings, query))
         where = yield from resolve_where(self.index.name, self.location, query.where, ask)
         return replace(query, where=where)
 
+    def asked(self, query: Query) -> Flow[Asked]:
+        """What the index is asked for a query."""
+        return Asked(self.index.settings, (yield from self.filtered(query)))
+
     def rank(self, query: Query, num_candidates: int) -> Flow[ScoredCandidates]:
         """The ``num_candidates`` best passages by span vector, and by BM25, scored exactly."""
-        query = yield from self.filtered(query)
-        bodies = searches.ranking(query, self.index.settings, num_candidates)
-        found = yield from self.msearch(bodies, query)
+        asked = yield from self.asked(query)
+        found = yield from self.msearch(asked, asked.ranking(num_candidates))
         best = searches.ranked_best(found)
-        candidates = yield from self._candidates(query, searches.ids_of(found), best)
-        return (yield from self._with_bm25(candidates, query))
+        candidates = yield from self._candidates(asked, searches.ids_of(found), best)
+        return (yield from self._with_bm25(asked, candidates))
 
     def rank_fused(
         self, query: Query, num_candidates: int
     ) -> Flow[tuple[ScoredCandidates, FloatArray]]:
         """The passages that the server's own fusion ranks first, and its scores."""
-        query = yield from self.filtered(query)
-        found = yield from self.fused_there(query, num_candidates)
-        best = yield from self.best_bm25(query)
-        some = yield from self._candidates(query, searches.ids_of(found), best)
-        candidates = yield from self._with_bm25(some, query)
+        asked = yield from self.asked(query)
+        found = yield from self.fused_there(asked, num_candidates)
+        best = yield from self.best_bm25(asked)
+        some = yield from self._candidates(asked, searches.ids_of(found), best)
+        candidates = yield from self._with_bm25(asked, some)
         return candidates, hybrid.scores(found, [str(key) for key in candidates.keys])
 
-    def fused_there(self, query: Query, num_candidates: int) -> Flow[list[Answer]]:
+    def fused_there(self, asked: Asked, num_candidates: int) -> Flow[list[Answer]]:
         """The answers to the server's ``hybrid`` query, one per phrase.
 
         Raises a `StoreError` if the server does not have it.
@@ -76,134 +79,129 @@ class SearchFlows:
                 f"{self.location}: fusion 'server' needs OpenSearch's {hybrid.PLUGIN} plugin, "
                 "which is not installed there; use another fusion"
             )
-        bodies = hybrid.bodies(query, self.index.settings, num_candidates)
-        return (yield from self.msearch(bodies, query))
+        return (yield from self.msearch(asked, hybrid.bodies(asked, num_candidates)))
 
     def scan(self, query: Query, threshold: float, exhaustive: bool) -> Stream[ScoredCandidates]:
         """Passages with a span at or above the threshold; see `Store.scan`."""
-        query = yield from self.filtered(query)
-        best = yield from self.best_bm25(query)
-        ids = None if exhaustive else (yield from self.near(query, threshold))
+        asked = yield from self.asked(query)
+        best = yield from self.best_bm25(asked)
+        ids = None if exhaustive else (yield from self.near(asked, threshold))
         if ids is None:
-            yield from self._walk(query, threshold, best)
+            yield from self._walk(asked, threshold, best)
         else:
-            yield from self.fetch_above(ids, query, threshold, best)
+            yield from self.fetch_above(asked, ids, threshold, best)
 
-    def _walk(self, query: Query, threshold: float, best: FloatArray) -> Stream[ScoredCandidates]:
-        body = searches.walk(query, self.index.engine)
+    def _walk(self, asked: Asked, threshold: float, best: FloatArray) -> Stream[ScoredCandidates]:
+        body = asked.walk()
         params = searches.ALL_SHARDS | searches.NAMED_SCORES
 
         def scan(point: str) -> Stream[ScoredCandidates]:
             hits = None
             while hits := (yield from next_page(point, body, hits, params)):
-                found = yield Compute(partial(searches.candidates, hits, query, best))
-                yield from self._emit_above(found, query, threshold, point)
+                found = yield Compute(partial(searches.candidates, hits, asked.query, best))
+                yield from self._emit_above(asked, found, threshold, point)
 
         yield from at_point(self.index.name, self.index.engine, scan)
 
     def fetch_above(
         self,
+        asked: Asked,
         ids: Sequence[str],
-        query: Query,
         threshold: float,
         best: FloatArray,
         point: str | None = None,
     ) -> Stream[ScoredCandidates]:
         """Of some passages, those with a span at or above the threshold."""
         for some in searches.pieces(ids, searches.WALK_PASSAGES):
-            found = yield from self._candidates(query, some, best, point)
-            yield from self._emit_above(found, query, threshold, point)
+            found = yield from self._candidates(asked, some, best, point)
+            yield from self._emit_above(asked, found, threshold, point)
 
-    def near(self, query: Query, threshold: float) -> Flow[list[str] | None]:
+    def near(self, asked: Asked, threshold: float) -> Flow[list[str] | None]:
         """Ids of the passages that the index proposes for a threshold, in stored order.
 
         None if there may be more than the engine finds, so that all have to be scored.
         """
         least = searches.proposal_score(threshold)
         found: set[tuple[str, int]] = set()
-        for vector in query.phrases.vectors:
-            nearest = searches.nearest(vector, self.index.settings, query.where, least)
-            (answer,) = yield from self.msearch([nearest], query)
+        for vector in asked.query.phrases.vectors:
+            (answer,) = yield from self.msearch(asked, [asked.nearest(vector, least)])
             found.update(searches.places(answer["hits"]["hits"]))
             if len(answer["hits"]["hits"]) == searches.GRAPH_WIDTH:
-                further = searches.radial(vector, self.index.settings, query.where, least)
-                if further is None:
+                if (further := asked.radial(vector, least)) is None:
                     return None
                 walk = partial(all_places, body=further)
                 found |= yield from at_point(self.index.name, self.index.engine, walk)
         return [passage_key(*place) for place in sorted(found)]
 
     def _candidates(
-        self, query: Query, ids: Sequence[str], best: FloatArray, point: str | None = None
+        self, asked: Asked, ids: Sequence[str], best: FloatArray, point: str | None = None
     ) -> Flow[ScoredCandidates]:
         """Fetch passages by id, and score them here.
 
         ``best`` is the highest BM25 of each phrase; without a point in time, the index is read as
-        it is now. The passages have the BM25 of the first `searches.batches` of phrases.
+        it is now. The passages have the BM25 of the first `Asked.batches` of phrases.
         """
-        hits = yield from self._hits(ids, searches.fetch, query, point)
-        found: ScoredCandidates = yield Compute(partial(searches.candidates, hits, query, best))
+        hits = yield from self._hits(asked, ids, asked.fetch, point)
+        work = partial(searches.candidates, hits, asked.query, best)
+        found: ScoredCandidates = yield Compute(work)
         return found
 
     def _emit_above(
-        self, found: ScoredCandidates, query: Query, threshold: float, point: str | None = None
+        self, asked: Asked, found: ScoredCandidates, threshold: float, point: str | None = None
     ) -> Stream[ScoredCandidates]:
         """The candidates at or above the threshold, if there are any, with all BM25."""
         kept = found.at_least(threshold)
         if kept.keys:
-            yield Emit((yield from self._with_bm25(kept, query, point)))
+            yield Emit((yield from self._with_bm25(asked, kept, point)))
 
     def _with_bm25(
-        self, found: ScoredCandidates, query: Query, point: str | None = None
+        self, asked: Asked, found: ScoredCandidates, point: str | None = None
     ) -> Flow[ScoredCandidates]:
         """The same with the BM25 of all other phrases."""
-        _, *others = searches.batches(query.phrases.texts)
+        _, *others = asked.batches()
         keys = [str(key) for key in found.keys]
         for rows in others:
-            hits = yield from self._hits(keys, partial(searches.evidence, rows=rows), query, point)
+            hits = yield from self._hits(asked, keys, partial(asked.evidence, rows=rows), point)
             found = searches.with_evidence(found, hits)
         return found
 
     def _hits(
         self,
+        asked: Asked,
         ids: Sequence[str],
-        body: Callable[[Sequence[str], Sequence[str], Engine], Body],
-        query: Query,
+        body: Callable[[Sequence[str]], Body],
         point: str | None,
     ) -> Flow[list[Answer]]:
-        """Hits with named scores, now or at a point in time; ``body`` is of ids and phrases."""
+        """Hits with named scores, now or at a point in time; ``body`` is of ids."""
         hits: list[Answer] = []
-        asked = {"index": self.index.name, "params": searches.NAMED_SCORES | searches.steady(query)}
+        where = {"index": self.index.name, "params": searches.NAMED_SCORES | asked.steady}
         if point is not None:
-            asked = {"params": searches.NAMED_SCORES | searches.ALL_SHARDS}
+            where = {"params": searches.NAMED_SCORES | searches.ALL_SHARDS}
         for some in searches.pieces(ids, searches.FETCHED_PASSAGES):
-            page = searches.from_point(body(some, query.phrases.texts, self.index.engine), point)
-            hits += (yield Call("search", {**asked, "body": page}, ("hits",)))["hits"]["hits"]
+            page = searches.from_point(body(some), point)
+            hits += (yield Call("search", {**where, "body": page}, ("hits",)))["hits"]["hits"]
         return hits
 
-    def best_bm25(self, query: Query) -> Flow[FloatArray]:
+    def best_bm25(self, asked: Asked) -> Flow[FloatArray]:
         """``(n_phrases,)``, the highest BM25 of each phrase."""
-        return searches.best_bm25(
-            (yield from self.msearch(searches.best(query, self.index.engine), query))
-        )
+        return searches.best_bm25((yield from self.msearch(asked, asked.best())))
 
-    def msearch(self, bodies: Sequence[Body], query: Query) -> Flow[list[Answer]]:
+    def msearch(self, asked: Asked, bodies: Sequence[Body]) -> Flow[list[Answer]]:
         """The answers to several searches.
 
         Raises a `StoreError` if one of them fails.
         """
-        answers = yield from self.answers(bodies, query)
+        answers = yield from self.answers(asked, bodies)
         for one in answers:
             if "error" in one:
                 raise refusal(one, self.location)
         return answers
 
-    def answers(self, bodies: Sequence[Body], query: Query) -> Flow[list[Answer]]:
+    def answers(self, asked: Asked, bodies: Sequence[Body]) -> Flow[list[Answer]]:
         """The answers to several searches, failed ones included."""
-        lines = searches.msearch(self.index.name, bodies, query)
-        answers: list[Answer] = (yield Call("msearch", {"body": lines}, ("responses",)))[
-            "responses"
-        ]
+        lines = asked.msearch(self.index.name, bodies)
+        found = yield Call("msearch", {"body": lines}, ("responses",))
+        answers: list[Answer] = found["responses"]
         return answers
 
 

@@ -9,10 +9,8 @@ import numpy as np
 
 from slice_os.arrays import FloatArray
 from slice_os.query.fusion import BM25_WEIGHT
-from slice_os.query.query import Query
-from slice_os.stores.cluster.schema.settings import IndexSettings
 from slice_os.stores.cluster.search import searches
-from slice_os.stores.cluster.search.searches import Answer, Body, id_of
+from slice_os.stores.cluster.search.searches import Answer, Asked, Body, id_of
 
 PLUGIN = "neural-search"
 
@@ -40,12 +38,12 @@ def pipeline() -> dict[str, Any]:
     return {"phase_results_processors": [{"normalization-processor": processor}]}
 
 
-def bodies(query: Query, settings: IndexSettings, num_candidates: int) -> list[Body]:
+def bodies(asked: Asked, num_candidates: int) -> list[Body]:
     """One search per phrase, for the ``num_candidates`` passages that the server ranks first.
 
-    Its ``hybrid`` query has both rankings of `searches.ranking`, for the pipeline to fuse.
+    Its ``hybrid`` query has both rankings of `Asked.ranking`, for the pipeline to fuse.
     """
-    rankings = searches.pieces(searches.ranking(query, settings, num_candidates), searches.SEARCHES)
+    rankings = searches.pieces(asked.ranking(num_candidates), searches.SEARCHES)
     both = [{"queries": [dense["query"], bm25["query"]]} for dense, bm25, _ in rankings]
     page = searches.PLACES | {"size": num_candidates}
     return [page | {"query": {"hybrid": one}, "search_pipeline": pipeline()} for one in both]

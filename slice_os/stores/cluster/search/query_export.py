@@ -11,7 +11,7 @@ from slice_os.query.query import Query
 from slice_os.stores.cluster.schema.settings import IndexSettings
 from slice_os.stores.cluster.search import hybrid, scripted, searches
 from slice_os.stores.cluster.search.scripted import ScriptEngine, Weights
-from slice_os.stores.cluster.search.searches import Body
+from slice_os.stores.cluster.search.searches import Asked, Body
 
 _BEST_SPAN = {"size": 1, "_source": False, "docvalue_fields": ["spans.start", "spans.end"]}
 _SCRIPT = "/query/script_score/script/params"
@@ -24,10 +24,11 @@ def search_lines(query: Query, index: str, settings: IndexSettings, size: int) -
     Unlike the store's own searches, these return the text of each passage, and the offsets of its
     nearest indexed span as an inner hit.
     """
-    bodies = [_shown(body) for body in searches.ranking(query, settings, size)]
+    asked = Asked(settings, query)
+    bodies = list(map(_shown, asked.ranking(size)))
     for body in bodies[:: searches.SEARCHES]:
         body["query"]["nested"]["inner_hits"] = _BEST_SPAN
-    return searches.msearch(index, bodies, query)
+    return asked.msearch(index, bodies)
 
 
 def export_query(
@@ -50,16 +51,15 @@ def export_query(
 
     Raises an `InputError` if the server does not score, and the phrases together are too long.
     """
-    path = f"/{index}/_search"
-    with_bm25 = f"{path}?{urlencode(searches.NAMED_SCORES | searches.steady(query))}"
-    ranking = searches.ranking(query, settings, size)
-    rows = range(len(query.phrases.texts))
+    asked, path = Asked(settings, query), f"/{index}/_search"
+    with_bm25 = f"{path}?{urlencode(searches.NAMED_SCORES | asked.steady)}"
+    candidates = asked.msearch(index, asked.ranking(size))
     exported = {
-        "phrases": list(query.phrases.texts),
+        "phrases": list(asked.texts),
         "vectors": query.phrases.vectors,
         "words": {"min": query.min_words, "max": query.max_words},
         "encoder_id": settings.encoder.encoder_id,
-        "candidates": {"path": "/_msearch", "lines": searches.msearch(index, ranking, query)},
+        "candidates": {"path": "/_msearch", "lines": candidates},
         "scored": None,
         "tokens": None,
         "hybrid": None,
@@ -71,24 +71,23 @@ def export_query(
         exported["scored"] = {
             "path": with_bm25,
             "bodies": [
-                scripted.best(query, row, nothing, engine, weights, (0, 10), settings.engine)
-                | has_span
-                for row in rows
+                scripted.best(asked, row, nothing, engine, weights, (0, 10)) | has_span
+                for row in asked.rows
             ],
             "fill": {"ids": f"{_FILTER}/ids/values", "bm25_weight": f"{_SCRIPT}/bm25_weight"},
             "bm25_weight": convex.bm25,
         }
     else:
-        if len(searches.batches(query.phrases.texts)) > 1:
+        if len(asked.batches()) > 1:
             raise InputError(
                 f"phrases: together longer than {searches.NAMED_CHARACTERS} characters, more "
                 "than one query may name; export several queries"
             )
-        by_id = searches.fetch([], query.phrases.texts, settings.engine)
-        by_id["size"] = searches.SEARCHES * size * len(rows)
+        by_id = asked.fetch([])
+        by_id["size"] = searches.SEARCHES * size * len(asked.rows)
         exported["tokens"] = {"path": with_bm25, "body": by_id}
     if fuses:
-        fused = [_shown(body) for body in hybrid.bodies(query, settings, size)]
+        fused = list(map(_shown, hybrid.bodies(asked, size)))
         for body in fused:
             body["query"]["hybrid"]["queries"][0]["nested"]["inner_hits"] = _BEST_SPAN
         exported["hybrid"] = {"path": path, "bodies": fused}

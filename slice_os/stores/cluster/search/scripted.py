@@ -22,11 +22,10 @@ from slice_os.errors import StoreError
 from slice_os.query.options import SearchOptions
 from slice_os.query.query import Query, Where
 from slice_os.stores.candidates import ScoredPassage
-from slice_os.stores.cluster.engines.engine import Engine
 from slice_os.stores.cluster.schema.records import passage_key, stored_passage
 from slice_os.stores.cluster.schema.span_policy import SpanPolicy
 from slice_os.stores.cluster.search import searches
-from slice_os.stores.cluster.search.searches import STORED_ORDER, Answer, Body, id_of
+from slice_os.stores.cluster.search.searches import STORED_ORDER, Answer, Asked, Body, id_of
 from slice_os.stores.cluster.server.answers import reason_of, refusal
 
 PLUGIN = "slice-os-span-score"
@@ -130,20 +129,19 @@ def measure() -> Body:
 
 
 def best(
-    query: Query,
+    asked: Asked,
     row: int,
     passages: Body,
     engine: ScriptEngine,
     weights: Weights,
     span: tuple[int, int],
-    on: Engine,
 ) -> Body:
     """The best passages for the phrase in a row, of those that a filter admits, and their spans.
 
     The span is hits to skip, and hits to return; the weights are of cosine and BM25.
     """
-    vector = query.phrases.vectors[row]
-    scored = searches.scored(passages, [query.phrases.texts[row]], on)
+    query, vector = asked.query, asked.query.phrases.vectors[row]
+    scored = searches.with_bm25(passages, {"0": asked.terms(asked.texts[row])})
     body = _by_script(scored, engine.best_span(vector[None], query, weights)) | {
         "from": span[0],
         "size": span[1],
@@ -160,10 +158,9 @@ def cosines(query: Query, row: int, passages: Body, engine: ScriptEngine) -> Bod
     return _by_script(passages, script) | _places() | {"track_scores": True}
 
 
-def bm25(query: Query, row: int, passages: Body, on: Engine) -> Body:
+def bm25(asked: Asked, row: int, passages: Body) -> Body:
     """The BM25 of the passages that have a term of a phrase."""
-    terms = searches.terms(query.phrases.texts[row], on)
-    found = {"bool": {"must": [terms], "filter": [passages]}}
+    found = {"bool": {"must": [asked.terms(asked.texts[row])], "filter": [passages]}}
     return {"query": found, "track_scores": True} | _places()
 
 
@@ -366,7 +363,7 @@ class Proposals:
 
     @classmethod
     def of(cls, answers: Sequence[Answer], nearest: int, num_candidates: int) -> Proposals:
-        """The proposals in answers to `searches.ranking` for one phrase.
+        """The proposals in answers to `Asked.ranking` for one phrase.
 
         It requested ``nearest`` passages by vector and ``num_candidates`` by BM25.
         """

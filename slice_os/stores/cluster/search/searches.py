@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from slice_os.arrays import FloatArray
 from slice_os.query.query import Query, Where
 from slice_os.spans.choice import PassageScorer
 from slice_os.stores.candidates import PassageKey, ScoredCandidates, StoredPassage
-from slice_os.stores.cluster.engines.engine import Engine, Knn
+from slice_os.stores.cluster.engines.engine import Knn
 from slice_os.stores.cluster.schema.records import (
     index_vectors,
     named_scores,
@@ -50,28 +50,9 @@ Body = dict[str, Any]
 Answer = dict[str, Any]
 
 
-def conditions(where: Where) -> list[Body]:
-    """Filter clauses for conditions that `metadata.resolve_where` returns."""
-    return [clause(condition) for condition in where]
-
-
 def admitted(where: Where) -> Body:
-    """The filter for every passage that a query admits."""
-    return {"bool": {"filter": [PASSAGES, *conditions(where)]}}
-
-
-def ranges(where: Where, edges: Sequence[str]) -> Iterator[Body]:
-    """Filters for what a query admits, divided by the ids of documents, in stored order."""
-    for low, high in itertools.pairwise([None, *edges, None]):
-        bounds = {name: edge for name, edge in (("gte", low), ("lt", high)) if edge is not None}
-        within = [{"range": {"doc_id": bounds}}] if bounds else []
-        yield {"bool": {"filter": [admitted(where), *within]}}
-
-
-def sampled(where: Where, size: int) -> Body:
-    """Some passages that a query admits, at random; places only."""
-    chosen = {"query": admitted(where), "random_score": {}, "boost_mode": "replace"}
-    return PLACES | {"size": size, "query": {"function_score": chosen}}
+    """The filter for every passage that conditions admit, as `metadata.resolve_where` has them."""
+    return {"bool": {"filter": [PASSAGES, *map(clause, where)]}}
 
 
 def by_id(ids: Sequence[str]) -> Body:
@@ -79,37 +60,171 @@ def by_id(ids: Sequence[str]) -> Body:
     return {"ids": {"values": list(ids)}}
 
 
-def dense(
-    vector: FloatArray, settings: IndexSettings, where: Where, size: int, depth: int = 0
-) -> Body:
-    """The passages with the span nearest to a phrase; places and scores only.
+def with_content(body: Body) -> Body:
+    """The search with the text, metadata and token vectors of what it finds."""
+    return body | {"_source": SHOWN, "docvalue_fields": ["tokens"]}
 
-    The graph is explored for ``depth`` passages, if these are more. If many spans are alike, as in
-    dialogues, exploring for ``size`` passages only misses many of the best ones; see
-    docs/notebook/2026-11-opensearch-search.md.
+
+def with_bm25(passages: Body, terms: Mapping[str, Body]) -> Body:
+    """The query for some passages, with the BM25 of terms by their names."""
+    named = [{"bool": {"must": [one], "_name": name}} for name, one in terms.items()]
+    return {"bool": {"filter": [passages], "should": named, "minimum_should_match": 0}}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an index is asked: a query, and the bodies of searches for it.
+
+    Attributes:
+        settings: of the index.
+        query: with its filter as `metadata.resolve_where` returns it.
     """
-    query = _nested(vector, settings, where, settings.engine.nearest, max(size, depth))
-    return PLACES | {"size": size, "query": query}
 
+    settings: IndexSettings
+    query: Query
 
-def nearest(vector: FloatArray, settings: IndexSettings, where: Where, least: float) -> Body:
-    """At most `GRAPH_WIDTH` nearest passages at or above a score; ids only, in stored order."""
-    body = dense(vector, settings, where, GRAPH_WIDTH)
-    return body | {"min_score": least, "sort": STORED_ORDER, "track_scores": True}
+    @property
+    def texts(self) -> Sequence[str]:
+        """The phrases."""
+        return self.query.phrases.texts
 
+    @property
+    def rows(self) -> range:
+        """The rows of the phrases."""
+        return range(len(self.texts))
 
-def radial(vector: FloatArray, settings: IndexSettings, where: Where, least: float) -> Body | None:
-    """A page of passages with an indexed span at or above a score; ids only, in stored order.
+    @property
+    def steady(self) -> dict[str, str]:
+        """Parameters that send equal queries to equal shard copies, so that pages agree."""
+        digest = hashlib.sha256("\0".join(self.texts).encode()).hexdigest()
+        return {"preference": digest[:16], **ALL_SHARDS}
 
-    None if the engine has no such search.
+    @property
+    def admitted(self) -> Body:
+        """The filter for every passage that the query admits."""
+        return admitted(self.query.where)
 
-    Radial search follows the graph only while it meets spans of about that score, so it misses
-    whole regions in which they are rare: docs/notebook/2026-11-opensearch-search.md, "Mining".
-    """
-    if settings.engine.radial is None:
-        return None
-    query = _nested(vector, settings, where, settings.engine.radial, least)
-    return PLACES | {"size": GRAPH_WIDTH, "query": query, "sort": STORED_ORDER}
+    def msearch(self, index: str, bodies: Sequence[Body]) -> list[Body]:
+        """Lines of a multi-search: a header before every body."""
+        return [line for body in bodies for line in ({"index": index, **self.steady}, body)]
+
+    def ranges(self, edges: Sequence[str]) -> Iterator[Body]:
+        """Filters for what is admitted, divided by the ids of documents, in stored order."""
+        for low, high in itertools.pairwise([None, *edges, None]):
+            bounds = {name: edge for name, edge in (("gte", low), ("lt", high)) if edge is not None}
+            within = [{"range": {"doc_id": bounds}}] if bounds else []
+            yield {"bool": {"filter": [self.admitted, *within]}}
+
+    def sampled(self, size: int) -> Body:
+        """Some of the passages that are admitted, at random; places only."""
+        chosen = {"query": self.admitted, "random_score": {}, "boost_mode": "replace"}
+        return PLACES | {"size": size, "query": {"function_score": chosen}}
+
+    def dense(self, vector: FloatArray, size: int, depth: int = 0) -> Body:
+        """The passages with the span nearest to a phrase; places and scores only.
+
+        The graph is explored for ``depth`` passages, if these are more. If many spans are alike, as
+        in dialogues, exploring for ``size`` passages only misses many of the best ones; see
+        docs/notebook/2026-11-opensearch-search.md.
+        """
+        query = self._nested(vector, self.settings.engine.nearest, max(size, depth))
+        return PLACES | {"size": size, "query": query}
+
+    def nearest(self, vector: FloatArray, least: float) -> Body:
+        """At most `GRAPH_WIDTH` nearest passages at or above a score; ids only, in stored order."""
+        body = self.dense(vector, GRAPH_WIDTH)
+        return body | {"min_score": least, "sort": STORED_ORDER, "track_scores": True}
+
+    def radial(self, vector: FloatArray, least: float) -> Body | None:
+        """A page of passages with an indexed span at or above a score; ids only, in stored order.
+
+        None if the engine has no such search.
+
+        Radial search follows the graph only while it meets spans of about that score, so it misses
+        whole regions in which they are rare: docs/notebook/2026-11-opensearch-search.md, "Mining".
+        """
+        if self.settings.engine.radial is None:
+            return None
+        query = self._nested(vector, self.settings.engine.radial, least)
+        return PLACES | {"size": GRAPH_WIDTH, "query": query, "sort": STORED_ORDER}
+
+    def bm25(self, phrase: str, size: int) -> Body:
+        """The passages with the highest BM25; ids and scores only."""
+        return self._matching(self.terms(phrase), size)
+
+    def verbatim(self, phrase: str, size: int) -> Body:
+        """The passages with the terms close together, in roughly this order; ids only."""
+        close = {"match_phrase": {"reading": {"query": phrase, "slop": PHRASE_SLOP}}}
+        return self._matching(close, size)
+
+    def ranking(
+        self, num_candidates: int, nearest: int = 0, depth: int = GRAPH_WIDTH
+    ) -> list[Body]:
+        """`SEARCHES` per phrase: the ``num_candidates`` best by vector, by BM25, and as phrase.
+
+        ``nearest`` are the passages by vector, if more; for ``depth`` see `dense`.
+        """
+        return [
+            body
+            for text, vector in zip(self.texts, self.query.phrases.vectors, strict=True)
+            for body in (
+                self.dense(vector, max(num_candidates, nearest), depth),
+                self.bm25(text, num_candidates),
+                self.verbatim(text, num_candidates),
+            )
+        ]
+
+    def best(self) -> list[Body]:
+        """One search per phrase, for its highest BM25."""
+        return [self.bm25(text, 1) for text in self.texts]
+
+    def walk(self) -> Body:
+        """A page of all passages in stored order, with vectors, and BM25 as in `fetch`."""
+        page = {"size": WALK_PASSAGES, "query": self.scored(self.admitted), "sort": STORED_ORDER}
+        return with_content(page | {"track_scores": True})
+
+    def fetch(self, ids: Sequence[str]) -> Body:
+        """Passages by id, with their token vectors and the BM25 of the first `batches` by row."""
+        return with_content({"size": len(ids), "query": self.scored(by_id(ids))})
+
+    def evidence(self, ids: Sequence[str], rows: Sequence[int]) -> Body:
+        """The BM25 of some phrases in passages by id, by row, without anything else."""
+        return {"size": len(ids), "query": self.scored(by_id(ids), rows), "_source": False}
+
+    def scored(self, passages: Body, rows: Sequence[int] = ()) -> Body:
+        """The query for some passages, with the BM25 of rows of phrases, or the first `batches`."""
+        chosen = rows or self.batches()[0]
+        return with_bm25(passages, {str(row): self.terms(self.texts[row]) for row in chosen})
+
+    def terms(self, phrase: str) -> Body:
+        """Any of the terms; a clause of its own, so that its score is Lucene's BM25 alone."""
+        boost = self.settings.engine.boost
+        boosted = {"query": phrase, "boost": boost}
+        return {"match": {"reading": phrase if boost == 1 else boosted}}
+
+    def batches(self) -> list[list[int]]:
+        """Rows of phrases, as many together as a query may name."""
+        batches: list[list[int]] = [[]]
+        characters = 0
+        for row, phrase in enumerate(self.texts):
+            characters += len(phrase)
+            if characters > NAMED_CHARACTERS and batches[-1]:
+                batches.append([])
+                characters = len(phrase)
+            batches[-1].append(row)
+        return batches
+
+    def _matching(self, match: Body, size: int) -> Body:
+        query = {"bool": {"must": [match], "filter": list(map(clause, self.query.where))}}
+        return PLACES | {"size": size, "query": query}
+
+    def _nested(self, vector: FloatArray, search: Knn, limit: float) -> Body:
+        # Inside the clause the filter applies during graph search, so k passages are found.
+        conditions = list(map(clause, self.query.where))
+        filtered = {"bool": {"filter": conditions}} if conditions else {}
+        numbers = index_vectors(vector[None], self.settings)[0].tolist()
+        query = search(numbers, limit, filtered)
+        return {"nested": {"path": "spans", "score_mode": "max", "query": query}}
 
 
 def proposal_score(threshold: float) -> float:
@@ -121,131 +236,15 @@ def proposal_score(threshold: float) -> float:
     return (1 + threshold - PROPOSAL_MARGIN) / 2
 
 
-def bm25(phrase: str, where: Where, size: int, engine: Engine) -> Body:
-    """The passages with the highest BM25; ids and scores only."""
-    return _matching(terms(phrase, engine), where, size)
-
-
-def verbatim(phrase: str, where: Where, size: int) -> Body:
-    """The passages with the terms close together, in roughly this order; ids only."""
-    close = {"match_phrase": {"reading": {"query": phrase, "slop": PHRASE_SLOP}}}
-    return _matching(close, where, size)
-
-
-def _matching(clause: Body, where: Where, size: int) -> Body:
-    query = {"bool": {"must": [clause], "filter": conditions(where)}}
-    return PLACES | {"size": size, "query": query}
-
-
-def fetch(ids: Sequence[str], phrases: Sequence[str], engine: Engine) -> Body:
-    """Passages by id, with their token vectors and the BM25 of the first `batches` by name."""
-    return with_content({"size": len(ids), "query": scored(by_id(ids), phrases, engine)})
-
-
-def evidence(
-    ids: Sequence[str], phrases: Sequence[str], engine: Engine, rows: Sequence[int]
-) -> Body:
-    """The BM25 of some phrases in passages by id, by name, without anything else."""
-    return {"size": len(ids), "query": scored(by_id(ids), phrases, engine, rows), "_source": False}
-
-
-def batches(phrases: Sequence[str]) -> list[list[int]]:
-    """Rows of phrases, as many together as a query may name."""
-    batches: list[list[int]] = [[]]
-    characters = 0
-    for row, phrase in enumerate(phrases):
-        characters += len(phrase)
-        if characters > NAMED_CHARACTERS and batches[-1]:
-            batches.append([])
-            characters = len(phrase)
-        batches[-1].append(row)
-    return batches
-
-
 def pieces(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     """Batches of ids, so that answers stay small, or of anything else."""
     return (items[start : start + size] for start in range(0, len(items), size))
-
-
-def walk(query: Query, engine: Engine) -> Body:
-    """A page of all passages in stored order, with vectors, and BM25 as in `fetch`."""
-    passages = scored(admitted(query.where), query.phrases.texts, engine)
-    page = {"size": WALK_PASSAGES, "query": passages, "sort": STORED_ORDER, "track_scores": True}
-    return with_content(page)
-
-
-def ranking(
-    query: Query,
-    settings: IndexSettings,
-    num_candidates: int,
-    nearest: int = 0,
-    depth: int = GRAPH_WIDTH,
-) -> list[Body]:
-    """`SEARCHES` per phrase: the ``num_candidates`` best by vector, by BM25, and as phrase.
-
-    ``nearest`` are the passages by vector, if more; for ``depth`` see `dense`.
-    """
-    size = max(num_candidates, nearest)
-    return [
-        body
-        for text, vector in zip(query.phrases.texts, query.phrases.vectors, strict=True)
-        for body in (
-            dense(vector, settings, query.where, size, depth),
-            bm25(text, query.where, num_candidates, settings.engine),
-            verbatim(text, query.where, num_candidates),
-        )
-    ]
-
-
-def best(query: Query, engine: Engine) -> list[Body]:
-    """One search per phrase, for its highest BM25."""
-    return [bm25(text, query.where, 1, engine) for text in query.phrases.texts]
-
-
-def msearch(index: str, bodies: Sequence[Body], query: Query) -> list[Body]:
-    """Lines of a multi-search: a header before every body."""
-    return [line for body in bodies for line in ({"index": index, **steady(query)}, body)]
-
-
-def steady(query: Query) -> dict[str, str]:
-    """Parameters that send equal queries to equal shard copies, so that pages agree."""
-    digest = hashlib.sha256("\0".join(query.phrases.texts).encode()).hexdigest()
-    return {"preference": digest[:16], **ALL_SHARDS}
 
 
 def from_point(body: Body, point: str | None, after: Sequence[Answer] = ()) -> Body:
     """The body for the next page of a search, at a point in time if there is one."""
     page = body | ({"pit": {"id": point, "keep_alive": KEEP_ALIVE}} if point else {})
     return page | {"search_after": after[-1]["sort"]} if after else page
-
-
-def terms(phrase: str, engine: Engine) -> Body:
-    """Any of the terms; a clause of its own, so that its score is Lucene's BM25 alone."""
-    boosted = {"query": phrase, "boost": engine.boost}
-    return {"match": {"reading": phrase if engine.boost == 1 else boosted}}
-
-
-def scored(
-    admitted: Body, phrases: Sequence[str], engine: Engine, rows: Sequence[int] = ()
-) -> Body:
-    """The query for some passages, with the BM25 of rows of phrases, or the first `batches`."""
-    first = rows or batches(phrases)[0]
-    named = [{"bool": {"must": [terms(phrases[row], engine)], "_name": str(row)}} for row in first]
-    return {"bool": {"filter": [admitted], "should": named, "minimum_should_match": 0}}
-
-
-def _nested(
-    vector: FloatArray, settings: IndexSettings, where: Where, search: Knn, limit: float
-) -> Body:
-    # Inside the clause the filter applies during graph search, so k passages are found.
-    filtered = {"bool": {"filter": conditions(where)}} if where else {}
-    clause = search(index_vectors(vector[None], settings)[0].tolist(), limit, filtered)
-    return {"nested": {"path": "spans", "score_mode": "max", "query": clause}}
-
-
-def with_content(body: Body) -> Body:
-    """The search with the text, metadata and token vectors of what it finds."""
-    return body | {"_source": SHOWN, "docvalue_fields": ["tokens"]}
 
 
 def id_of(hit: Answer) -> str:
@@ -270,18 +269,18 @@ def in_stored_order(hits: Iterable[Answer]) -> list[str]:
 
 
 def ranked_best(answers: Sequence[Answer]) -> FloatArray:
-    """``(n_phrases,)``, the best BM25 of each phrase, from answers to `ranking`."""
+    """``(n_phrases,)``, the best BM25 of each phrase, from answers to `Asked.ranking`."""
     return best_bm25(answers[1::SEARCHES])
 
 
 def best_bm25(answers: Sequence[Answer]) -> FloatArray:
-    """``(n_phrases,)``, the best BM25 of each phrase, from answers to `best`."""
+    """``(n_phrases,)``, the best BM25 of each phrase, from answers to `Asked.best`."""
     return np.array([answer["hits"]["max_score"] or 0.0 for answer in answers], dtype=np.float32)
 
 
 @one_blas_thread()
 def candidates(hits: Sequence[Answer], query: Query, best: FloatArray) -> ScoredCandidates:
-    """Score the hits of `fetch` or `walk`, in stored order."""
+    """Score the hits of `Asked.fetch` or `Asked.walk`, in stored order."""
     found = sorted(
         ((hit["_id"], stored_passage(hit), named_scores(hit)) for hit in hits),
         key=lambda item: (item[1].doc_id, item[1].encoded.start),
@@ -306,7 +305,7 @@ def candidates(hits: Sequence[Answer], query: Query, best: FloatArray) -> Scored
 
 
 def with_evidence(found: ScoredCandidates, hits: Sequence[Answer]) -> ScoredCandidates:
-    """The same candidates with the BM25 of further phrases, from `evidence`."""
+    """The same candidates with the BM25 of further phrases, from `Asked.evidence`."""
     columns = {key: column for column, key in enumerate(found.keys)}
     bm25 = found.bm25.copy()
     for hit in hits:
