@@ -255,6 +255,27 @@ class TestFiles:
             with pytest.raises(InputError, match=f"{told}.*; save it as “CSV UTF-8”$"):
                 list(labelled_rows(name))
 
+    def test_offsets_are_whole_numbers(self, tmp_path: Path) -> None:
+        path = tmp_path / "hits.csv"
+        write_hits([HIT], path)
+        with path.open(encoding="utf-8", newline="") as stream:
+            (row,) = csv.DictReader(stream)
+
+        def read(start: str) -> int:
+            with path.open("w", encoding="utf-8", newline="") as stream:
+                table = csv.DictWriter(stream, list(row))
+                table.writeheader()
+                table.writerow(row | {"start": start})
+            ((_, found),) = labelled_rows(path)
+            return int(found["start"])
+
+        assert [read("4000"), read("4000.0"), read("4000,0")] == [4_000] * 3
+        for start in ("4,000", "4.000", "12.5", "nan"):
+            with pytest.raises(
+                InputError, match=f"hits.csv:2: start: '{start}' is no whole number"
+            ):
+                read(start)
+
     def test_an_unclear_label_is_refused(self, tmp_path: Path) -> None:
         path = tmp_path / "hits.csv"
         write_hits([HIT], path)

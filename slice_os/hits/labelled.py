@@ -70,8 +70,10 @@ def _value(cell: Any, kind: Kind, where: str) -> str | int | float:
     """A cell of a column; spreadsheets of some countries write numbers with a comma."""
     if kind not in ("integer", "real"):
         return str(cell)
+    text = str(cell).strip().replace(",", ".")
     try:
-        number = float(str(cell).replace(",", "."))
-        return int(number) if kind == "integer" else number
-    except (ValueError, OverflowError):  # of "nan" and "inf", too
-        raise InputError(f"{where}: {cell!r} is no number") from None
+        # Of a whole one, more digits than a zero behind the comma may be thousands.
+        return float(text) if kind == "real" else int(text.removesuffix(".0"))
+    except ValueError:
+        wanted = "number" if kind == "real" else "whole number"
+        raise InputError(f"{where}: {cell!r} is no {wanted}") from None
