@@ -300,6 +300,23 @@ def test_weeks_are_counted_beside_all_documents_of_each(client: TestClient, etag
     assert lines == ["topic,week,hits,documents,of,per_100", "cancel,2026-06-01,2,2,3,66.667"]
 
 
+def test_a_field_may_have_the_name_of_another_column(
+    settings: ServiceSettings, own_store: str
+) -> None:
+    with asking(create_app(replace(settings, stores={"own": own_store}))) as client:
+        fields = {"hits": "many", "day": "2026-06-03"}
+        said = {"id": "said", "text": "I want to cancel my subscription.", "metadata": fields}
+        client.post("/documents", json={"documents": [said]})
+        client.post("/topics", json=CANCEL | {"where": {"_id": "said"}})
+        for by, within in (("day", "hits"), ("hits", "day"), ("day", "day")):
+            params = {"by": by, "date_field": "day", "within": within}
+            head, row = client.get("/counts.csv", params=params).text.splitlines()
+            names = [f"{name}: value" if name == "hits" else name for name in (by, within)]
+            names[1] += ": value" if by == within else ""
+            assert head == f"topic,{names[0]},{names[1]},hits,documents"
+            assert row == f"cancel,{fields[by]},{fields[within]},1,1"
+
+
 def test_a_field_that_no_document_has_is_refused(client: TestClient, etag: str) -> None:
     for params in ({"date_field": "dya"}, {"by": "dya"}):
         problem = client.get("/counts", params=params)

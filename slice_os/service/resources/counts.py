@@ -40,6 +40,7 @@ router = Resource("topics", lane="mining")
 
 # Phrases that are looked for in one pass: after each, hits are kept for the next request.
 _TOGETHER = 500
+_COLUMNS = ("topic", "hits", "documents", "of", "per_100", "problem")
 _NO_HIT = {"key": None, "within": None, "hits": 0, "documents": 0, "of": None}
 
 DateField = Annotated[str, Field(description="Metadata field of the day, week or month.")]
@@ -173,11 +174,12 @@ def counts_file(services: Shared, how: How) -> Response:
     none, has a row with this problem, and no counts.
     """
     topics, problems = _counted(services, how)
+    by = _column(how.by)
     rows = [
         {
             "topic": found["topic"],
-            how.by: row["key"],
-            **({how.within: row["within"]} if how.within else {}),
+            by: row["key"],
+            **({_column(how.within, by): row["within"]} if how.within else {}),
             **{name: row[name] for name in ("hits", "documents", "of")},
             "per_100": round(100 * row["documents"] / row["of"], 3) if row["of"] else None,
         }
@@ -187,6 +189,11 @@ def counts_file(services: Shared, how: How) -> Response:
     rows += [{"topic": name, "problem": problem} for name, problem in problems.items()]
     table = collected(rows, ())
     return attachment("counts.csv", "text/csv; charset=utf-8", partial(write_csv, table))
+
+
+def _column(name: str, *others: str) -> str:
+    """The column of the values of a field: its name, unless another column has that."""
+    return f"{name}: value" if name in (*_COLUMNS, *others) else name
 
 
 def _problems(
