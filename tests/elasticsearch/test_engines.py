@@ -211,6 +211,13 @@ def test_an_answer_has_as_long_as_the_store_allows(
         store_exists(location)
 
 
+@pytest.mark.parametrize("dimensions", [0, -1, CARD.dimension + 1])
+def test_an_index_has_a_possible_number_of_dimensions(dimensions: int) -> None:
+    message = f"^{dimensions} dimensions; the encoder has {CARD.dimension}"
+    with pytest.raises(SliceError, match=message):
+        choose(IndexOptions(truncate_dim=dimensions), CARD, 128, None, OPENSEARCH)
+
+
 def test_an_index_of_the_other_engine() -> None:
     options = IndexOptions()
     settings = choose(options, CARD, 128, None, OPENSEARCH)

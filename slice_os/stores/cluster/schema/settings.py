@@ -108,7 +108,9 @@ def choose(
     projection.
     """
     full = card.dimension
-    dimensions = options.truncate_dim or (full if projection is None else full // 4)
+    dimensions = options.truncate_dim
+    if dimensions is None:
+        dimensions = full if projection is None else full // 4
     if not 1 <= dimensions <= full:
         raise InputError(f"{dimensions} dimensions; the encoder has {full}")
     if dimensions == full:
