@@ -74,7 +74,6 @@ class DocumentsRequest(StoreBody):
     """Documents to store.
 
     Attributes:
-        store: its name; may be missing if one store is served.
         documents: each replaces one with the same id.
     """
 
@@ -117,7 +116,6 @@ class PageRequest(StoreBody):
     """A page of a document that came from a PDF file.
 
     Attributes:
-        store: its name; may be missing if one store is served.
         page: its number, from 1.
         width: of the picture, in pixels.
         spans: whose places are wanted.

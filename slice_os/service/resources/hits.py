@@ -40,18 +40,13 @@ class HitsAnswer(BaseModel):
 
 @with_options(HitOptions)
 class PhraseHighlights(StoreBody, PhraseBody):
-    """Phrases whose hits are marked in a document; see `slice_os.HitOptions`.
-
-    Attributes:
-        store: its name; may be missing if one store is served.
-    """
+    """Phrases whose hits are marked in a document; see `slice_os.HitOptions`."""
 
 
 class TopicHighlights(StoreBody):
     """Topics whose hits are marked in a document, each with its own threshold.
 
     Attributes:
-        store: its name; may be missing if one store is served.
         topics: their names.
         verify: whether the verifier reads the hits; null to let the service choose.
         unit: width of hits.

@@ -41,7 +41,6 @@ class MatchRequest(StoreBody):
     """Combined topics whose matches to find.
 
     Attributes:
-        store: its name; may be missing if one store is served.
         topics: names of combined topics; null for all.
         rule: a combined topic that the service does not keep, in place of ``topics``.
         offset: matches to skip, for the next page.

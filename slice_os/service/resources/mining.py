@@ -102,9 +102,6 @@ class PhraseMining(GrepBody, StoreBody, PhraseBody):
     """Mining a store for phrases; see `slice_os.MineOptions`.
 
     An order, or `collapse`, needs all hits before the first one.
-
-    Attributes:
-        store: its name; may be missing if one store is served.
     """
 
 

@@ -47,7 +47,6 @@ class SearchRequest(StoreBody, PhraseBody):
     """A search; see `slice_os.SearchOptions`.
 
     Attributes:
-        store: its name; may be missing if one store is served.
         facets: metadata fields whose values are counted in the hits of the answer.
     """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 from itertools import islice
 from typing import Annotated, Any, Literal
@@ -11,7 +12,7 @@ from pydantic import BaseModel
 
 from slice_os.corpus import Corpus
 from slice_os.errors import StoreError
-from slice_os.estimates.tallies import documents_by
+from slice_os.estimates.tallies import NOWHERE, documents_by, place_of
 from slice_os.search.refinement import usual_cut
 from slice_os.service.asgi.problems import problem_of
 from slice_os.service.asgi.steps import until_stopped
@@ -175,7 +176,7 @@ def _entry(name: str, corpus: Corpus) -> dict[str, Any]:
         "min_probability": cut.get("min_probability"),
         "threshold": info.encoder.threshold,
         "least_cosine": refine.threshold,
-        "unit": "dialogue" if "speaker" in fields else "document",
+        "unit": "dialogue" if _SPEAKER in fields else "document",
         "fields": dict(islice(fields.items(), _MOST_FIELDS)),
     }
 
@@ -185,8 +186,11 @@ def _text_fields(corpus: Corpus) -> list[str]:
 
 
 def _overview(corpus: Corpus, date_field: str) -> dict[str, Any]:
-    days = sorted(documents_by(corpus, "day", date_field).keys() - {"-"})
-    weeks = documents_by(corpus, "week", date_field)
+    days = documents_by(corpus, "day", date_field)
+    days.pop(NOWHERE, None)
+    weeks: Counter[str] = Counter()
+    for day, documents in days.items():
+        weeks[place_of(day, "week")] += documents
     kinds = {}
     for field in until_stopped(_text_fields(corpus)):
         if field in (_SPEAKER, date_field):
@@ -199,11 +203,9 @@ def _overview(corpus: Corpus, date_field: str) -> dict[str, Any]:
     texts = filter(None, map(corpus.store.document_text, until_stopped(read)))
     return {
         "documents": corpus.info().documents,
-        "first": days[0] if days else None,
-        "last": days[-1] if days else None,
-        "weeks": [
-            {"week": week, "documents": weeks[week]} for week in sorted(weeks.keys() - {"-"})
-        ],
+        "first": min(days, default=None),
+        "last": max(days, default=None),
+        "weeks": [{"week": week, "documents": weeks[week]} for week in sorted(weeks)],
         "kinds": kinds,
         "phrases": frequent_sentences(texts),
     }

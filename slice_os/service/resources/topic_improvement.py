@@ -58,7 +58,6 @@ class SuggestRequest(StoreBody):
     """Near misses to look for.
 
     Attributes:
-        store: its name; may be missing if one store is served.
         limit: number of suggestions.
         margin: distance of near misses below the threshold.
         where: conditions on metadata.
@@ -100,7 +99,6 @@ class EstimateRequest(StoreBody):
     """A sample of all passages of a store.
 
     Attributes:
-        store: its name; may be missing if one store is served.
         size: passages to label; null for those of the largest sample so far, or 140.
         seed: of the sample; null for that of the largest one, or 0.
     """
@@ -179,8 +177,9 @@ async def learn_topic(
         for one in (stored.topic, taught):
             if near(services, corpus, [one])[name] > most_near(services):
                 return learned, None
-        found = until_stopped(difference(corpus, [stored.topic], [taught], labels))
-        return learned, _shown(Changes.of(found))
+        found = Changes.of(until_stopped(difference(corpus, [stored.topic], [taught], labels)))
+        some = {"gained": found.gained[:_SHOWN_HITS], "lost": found.lost[:_SHOWN_HITS]}
+        return learned, {"before": found.before, "after": found.after, **some}
 
     learned, changes = await services.pool.run(learning, "mining")
     # Not in the pool: a request whose time is over must not change the topic.
@@ -220,12 +219,6 @@ def estimated(services: Shared, name: TopicName, store: str | None = None) -> To
     topic, info = services.topics.get(name).topic, services.stores.get(store).info()
     drawn = services.labels.samples().get(name, ())
     return known_estimate(info, topic, drawn, services.current_labels())
-
-
-def _shown(changes: Changes) -> dict[str, Any]:
-    """The numbers of hits of two versions of a topic, and some that only one has."""
-    some = {"gained": changes.gained[:_SHOWN_HITS], "lost": changes.lost[:_SHOWN_HITS]}
-    return {"before": changes.before, "after": changes.after, **some}
 
 
 def _encoder(services: Services, store: str | None) -> SpanEncoder:

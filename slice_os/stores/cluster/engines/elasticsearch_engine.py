@@ -25,8 +25,7 @@ def _vector_field(dimensions: int, kind: str) -> dict[str, Any]:
     }
 
 
-def _nearest(vector: list[float], count: float, where: Clause) -> Clause:
-    filtered = {"filter": where} if where else {}
+def _nearest(vector: list[float], count: float, filtered: Clause) -> Clause:
     limits = {"k": count, "num_candidates": count}
     return {"knn": {"field": VECTORS, "query_vector": vector, **limits, **filtered}}
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Clause: TypeAlias = dict[str, Any]
 Knn: TypeAlias = Callable[[list[float], float, Clause], Clause]
-"""A clause from a vector, a limit, and a filter on passages, which may be empty."""
+"""A clause from a vector, a limit, and the parameter ``filter``, or no parameter."""
 
 VECTORS = "spans.vec"
 

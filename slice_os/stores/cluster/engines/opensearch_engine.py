@@ -31,16 +31,7 @@ def _vector_field(dimensions: int, kind: str) -> dict[str, Any]:
     }
 
 
-def _nearest(vector: list[float], count: float, where: Clause) -> Clause:
-    return _knn(vector, {"k": count}, where)
-
-
-def _radial(vector: list[float], least: float, where: Clause) -> Clause:
-    return _knn(vector, {"min_score": least}, where)
-
-
-def _knn(vector: list[float], limit: Clause, where: Clause) -> Clause:
-    filtered = {"filter": where} if where else {}
+def _knn(vector: list[float], filtered: Clause, **limit: float) -> Clause:
     return {"knn": {VECTORS: {"vector": vector, **limit, **filtered}}}
 
 
@@ -55,8 +46,8 @@ OPENSEARCH = Engine(
     tuning={},
     vector_type="knn_vector",
     vector_field=_vector_field,
-    nearest=_nearest,
-    radial=_radial,
+    nearest=lambda vector, count, filtered: _knn(vector, filtered, k=count),
+    radial=lambda vector, least, filtered: _knn(vector, filtered, min_score=least),
     boost=1,
     point=PointInTime(
         path="/_search/point_in_time",

@@ -37,11 +37,7 @@ _EXACT = 40_000
 
 
 def find_index(handle: IndexHandle) -> Index | None:
-    """The index of that name, or the one behind an alias of that name; None if there is neither.
-
-    Raises a `StoreError` if the alias stands for several indices, or slice-os did not make the
-    index.
-    """
+    """The index of that name, or behind an alias of that name; see `flows.resolve`."""
     return Driver(handle.client, handle.location).run(
         flows.resolve(handle.name, handle.location, handle.engine)
     )

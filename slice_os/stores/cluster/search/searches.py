@@ -221,7 +221,7 @@ class Asked:
     def _nested(self, vector: FloatArray, search: Knn, limit: float) -> Body:
         # Inside the clause the filter applies during graph search, so k passages are found.
         conditions = list(map(clause, self.query.where))
-        filtered = {"bool": {"filter": conditions}} if conditions else {}
+        filtered = {"filter": {"bool": {"filter": conditions}}} if conditions else {}
         numbers = index_vectors(vector[None], self.settings)[0].tolist()
         query = search(numbers, limit, filtered)
         return {"nested": {"path": "spans", "score_mode": "max", "query": query}}
