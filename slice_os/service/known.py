@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sized
+from contextlib import suppress
 from threading import Lock
 from typing import Generic, TypeAlias, TypeVar
 
@@ -54,7 +55,8 @@ class Known(Generic[T]):
 
 def store_state(corpus: Corpus, info: StoreInfo) -> Key:
     """A key that changes whenever the store does: its counts, and when its files were written."""
-    folder = corpus.store.folder
-    files = [] if folder is None else folder.glob("*.sqlite*")
-    written = max((path.stat().st_mtime_ns for path in files if "-shm" not in path.name), default=0)
+    folder, written = corpus.store.folder, 0
+    for path in folder.glob("*.sqlite*") if folder else ():
+        with suppress(FileNotFoundError):  # SQLite deletes its log when nobody reads it
+            written = max(written, 0 if "-shm" in path.name else path.stat().st_mtime_ns)
     return info.location, info.documents, info.passages, info.pieces, info.size_bytes, written
