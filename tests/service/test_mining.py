@@ -18,6 +18,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from slice_os import Corpus, Hit
+from slice_os.errors import ModelError
 from slice_os.hits.bands import FINDINGS
 from slice_os.search.listing import Search
 from slice_os.service.app import create_app
@@ -179,6 +180,20 @@ def test_highlights_are_what_mining_finds_in_a_document(client: TestClient) -> N
         for hit in marked["hits"]:
             assert marked["text"][hit["start"] : hit["end"]] == hit["text"]
     assert client.post("/documents/none/highlights", json=body).status_code == 404
+
+
+def test_a_verifier_that_is_named_needs_no_other(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = {"phrases": PHRASES, "verify": True, "verifier": "similarity"}
+    expected = hits(client.post("/mine", json=body))
+
+    def refuse(*_: object) -> None:
+        raise ModelError("no verifier was fitted to this model")
+
+    monkeypatch.setattr(Corpus, "refinement", refuse)
+    assert hits(client.post("/mine", json=body)) == expected != []
+    assert client.post("/documents/chat-1/highlights", json=body).status_code == 200
 
 
 def test_a_scan_finds_what_a_store_would(client: TestClient) -> None:

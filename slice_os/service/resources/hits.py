@@ -97,7 +97,7 @@ def searched(
         labels = services.current_labels(wanted.reader)
         return search_topics(corpus, topics, where, labels, unit=unit, verify=verify)
     options = replace(wanted.options(MineOptions), where=where)
-    verifier = corpus.refinement(options.verify).verifier
+    verifier = options.verifier or corpus.refinement(options.verify).verifier
     return search_phrases(corpus.store, corpus.encoder, wanted.phrases, options, verifier)
 
 
