@@ -89,6 +89,14 @@ class TestRows:
         assert isinstance(bad, BadRecord)
         assert "no column 'conversation' in the header row; the columns are 'call_id'" in bad.reason
 
+    def test_a_conversation_whose_id_is_not_valid_costs_no_others(self) -> None:
+        rows = b"call_id,text\n7,Hello.\ncaf\xe9,Lost.\n7,I want to cancel.\n"
+        bad, first, refused = read("csv", rows, group_by="call_id", encoding="utf-8")
+        assert reason(bad).startswith("not valid UTF-8: byte 0xe9 at byte 3")
+        assert [text for _, text, *_ in said(first)] == ["Hello.", "I want to cancel."]
+        told = r"conversation 'caf\udce9' is left out, with its 1 rows: row 3 cannot be used"
+        assert reason(refused) == told
+
     def test_options_of_turns_need_a_group(self) -> None:
         with pytest.raises(InputError, match="speaker_field: only with group_by"):
             ReadOptions(speaker_field="who")

@@ -13,6 +13,7 @@ import orjson
 
 from slice_os.errors import InputError
 from slice_os.ingest.readers.date_columns import DateFormats
+from slice_os.ingest.readers.decoding import UTF8
 from slice_os.ingest.readers.fields import (
     DATE,
     Record,
@@ -68,7 +69,7 @@ def conversations(source: str, records: Iterable[Record], options: ReadOptions) 
     formats = DateFormats(options.date_format)
     told: Counter[str] = Counter()
     with closing(sqlite3.connect("")) as waiting:
-        waiting.execute("CREATE TABLE turns (number INTEGER, call TEXT, raw BLOB, turn BLOB)")
+        waiting.execute("CREATE TABLE turns (number INTEGER, call BLOB, raw BLOB, turn BLOB)")
         for record in records:
             known = record.known if isinstance(record.fields, InputError) else record.fields
             call = packed = None
@@ -85,7 +86,9 @@ def conversations(source: str, records: Iterable[Record], options: ReadOptions) 
                 tell(told, lost_in(record.read(), row.text, [row.speaker], options))
                 formats.look(dates_in(record.read(), options), record.number)
             if call is not None:
-                values = record.number, call, record.raw, packed
+                # An id in a row that is not valid may have lone surrogates.
+                name = call.encode(UTF8, "surrogatepass")
+                values = record.number, name, record.raw, packed
                 waiting.execute("INSERT INTO turns VALUES (?, ?, ?, ?)", values)
         yield from notes_of(source, told)
         yield from formats.notes(source)
@@ -95,7 +98,8 @@ def conversations(source: str, records: Iterable[Record], options: ReadOptions) 
             "ON turns.call = calls.call ORDER BY first, turns.rowid"
         )
         for call, rows in groupby(ordered, key=lambda row: row[0]):
-            yield from _conversation(source, call, [row[1:] for row in rows], options, formats)
+            name = call.decode(UTF8, "surrogatepass")
+            yield from _conversation(source, name, [row[1:] for row in rows], options, formats)
 
 
 def _row(fields: Mapping[str, Any], call: str | None, options: ReadOptions) -> _Row | None:
