@@ -311,11 +311,17 @@ def test_words_outside_of_the_parts_are_counted() -> None:
     )
 
 
-def test_files_in_what_outlook_sends_as_winmail_dat_are_read() -> None:
-    def own(level: int, kind: int, data: bytes) -> bytes:
-        return struct.pack("<BII", level, kind, len(data)) + data + b"\0\0"
+def tnef_part(level: int, kind: int, data: bytes) -> bytes:
+    return struct.pack("<BII", level, kind, len(data)) + data + b"\0\0"
 
-    begin, name, data = (partial(own, 2, kind) for kind in (0x69002, 0x18010, 0x6800F))
+
+def winmail(whole: bytes) -> str:
+    part = f"Content-Transfer-Encoding: base64\n\n{b64encode(whole).decode()}"
+    return f'Content-Type: application/ms-tnef; name="winmail.dat"\n{part}\n'
+
+
+def test_files_in_what_outlook_sends_as_winmail_dat_are_read() -> None:
+    begin, name, data = (partial(tnef_part, 2, kind) for kind in (0x69002, 0x18010, 0x6800F))
     files = [
         begin(b"x"),
         data(b"Cancel it."),
@@ -323,11 +329,9 @@ def test_files_in_what_outlook_sends_as_winmail_dat_are_read() -> None:
         begin(b"x"),
         name(b"a.ole\0"),
     ]
-    wrapped = b"\x78\x9f\x3e\x22\1\0" + own(1, 0x2800C, b"Hi") + b"".join(files)
+    wrapped = b"\x78\x9f\x3e\x22\1\0" + tnef_part(1, 0x2800C, b"Hi") + b"".join(files)
     for whole in (wrapped, wrapped + data(b"cut")[:11], wrapped[:-3]):
-        part = f"Content-Transfer-Encoding: base64\n\n{b64encode(whole).decode()}"
-        outlook = f'Content-Type: application/ms-tnef; name="winmail.dat"\n{part}\n'
-        message, note, file = mail(parts("mixed", "\nHello\n", outlook))
+        message, note, file = mail(parts("mixed", "\nHello\n", winmail(whole)))
         assert texts([message, file]) == {"m": "Plan\nHello", "m/café.txt": "Cancel it."}
         assert isinstance(note, ReadNote)
         left_out = "texts in Outlook's own form left out", "attached objects left out"
@@ -343,6 +347,17 @@ def test_many_attachments_of_one_name_are_told_apart() -> None:
     assert len(set(packed)) == 20_000
     (document,) = (one for one in found if isinstance(one, Document))
     assert str(document.metadata["attachments"]).endswith("characters in all)")
+
+
+@pytest.mark.parametrize("name", ["/", "."])
+def test_files_whose_names_are_those_of_folders_cost_no_message(name: str) -> None:
+    own = (0x69002, b"x"), (0x18010, name.encode()), (0x6800F, b"{\\rtf1 Cancel it.}")
+    file = b"".join(tnef_part(2, kind, data) for kind, data in own)
+    outlook = winmail(b"\x78\x9f\x3e\x22\1\0" + 2 * file)
+    message, _, *files = mail(parts("mixed", "\nHello\n", outlook))
+    found = texts([message, *files])
+    assert list(found) == ["m", "m/attachment", "m/attachment-2"]
+    assert set(found.values()) == {"Plan\nHello", "Cancel it."}
 
 
 def test_parts_that_are_too_deep_are_told() -> None:

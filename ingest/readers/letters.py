@@ -105,7 +105,8 @@ def named_apart(attachments: Iterable[Attachment]) -> Iterator[Attachment]:
     taken: set[str] = set()
     copies: Counter[str] = Counter()
     for one in attachments:
-        name = PurePosixPath(encodable(" ".join(one.name.split())) or "attachment")
+        name = PurePosixPath(encodable(" ".join(one.name.split())))
+        name = name if name.name else PurePosixPath("attachment")  # as of /
         unique = str(name)
         while unique in taken:
             copies[str(name)] += 1
