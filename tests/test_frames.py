@@ -58,6 +58,12 @@ def test_ids_are_those_of_the_rows_or_made_of_their_content() -> None:
         list(frame_documents([{"text": "\ud800"}], ROWS))
 
 
+def test_a_group_that_cannot_be_used_is_told_without_a_row() -> None:
+    rows = [{"call": "a\ud800", "text": "Hi"}]
+    with pytest.raises(InputError, match=r"^conversation 'a\\ud800' is left out, with its 1 rows"):
+        list(frame_documents(rows, ReadOptions(group_by="call")))
+
+
 def test_what_is_missing_in_pandas_is_left_out() -> None:
     pandas = pytest.importorskip("pandas")
     numbers = pandas.array([1, None], dtype="Int64")

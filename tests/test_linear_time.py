@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import os
 import tarfile
 import time
 import tracemalloc
@@ -19,6 +21,7 @@ from slice_os.ingest.formats import reader_named
 from slice_os.ingest.readers import BadRecord, ReadOptions, decoding
 from slice_os.ingest.readers import reader as base
 from slice_os.ingest.readers.dates import order_shown
+from slice_os.ingest.reading import read_stream
 from slice_os.stores.local.terms import terms
 from slice_os.text.documents import Document
 from slice_os.text.sentences import sentence_ends
@@ -197,6 +200,22 @@ def test_folders_of_an_archive_take_bounded_memory() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 1 << 21
+
+
+def test_a_packed_table_of_columns_takes_bounded_memory() -> None:
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    sounds = [os.urandom(1 << 13) for _ in range(1 << 11)]
+    table = pa.table({"text": ["Hello"] * len(sounds), "sound": sounds})
+    out = io.BytesIO()
+    parquet.write_table(table, out, row_group_size=128)
+    packed = gzip.compress(out.getvalue(), 1)
+    next(read_stream("s", "gz", io.BytesIO(packed), ReadOptions()))
+    tracemalloc.start()
+    found = sum(1 for _ in read_stream("s", "gz", io.BytesIO(packed), ReadOptions()))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found == len(sounds)
+    assert peak < 1 << 23
 
 
 @pytest.mark.parametrize("unit", [",", "x", "中", "🇩", "_"])

@@ -133,7 +133,7 @@ def read_gz(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStream
 def read_zip(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStream:
     """Yield the files of an archive; or the archive as the Office file or book that it is."""
     try:
-        with _seekable(stream) as content, zipfile.ZipFile(content) as archive:
+        with seekable(stream) as content, zipfile.ZipFile(content) as archive:
             names = archive.namelist()
             kind = _kind(names)
             if kind is not None:
@@ -264,7 +264,7 @@ def damaged(name: str, error: Exception) -> BadRecord:
 
 
 @contextmanager
-def _seekable(stream: BinaryIO) -> Iterator[IO[bytes]]:
+def seekable(stream: BinaryIO) -> Iterator[IO[bytes]]:
     """A seekable stream: the one given, or a copy in a temporary file."""
     if stream.seekable():
         yield stream

@@ -7,9 +7,10 @@ from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from slice_os.errors import InputError, MissingExtraError, imported
+from slice_os.ingest.readers.archives import seekable
 from slice_os.ingest.readers.fields import Record
 from slice_os.ingest.readers.reader import (
     BadRecord,
@@ -59,7 +60,8 @@ def frame_documents(frame: Any, options: ReadOptions) -> Iterator[Document]:
         if isinstance(found, ReadNote):
             continue
         if isinstance(found, BadRecord):
-            raise InputError(f"row {found.line}: {found.reason}")
+            where = "" if found.line is None else f"row {found.line}: "
+            raise InputError(f"{where}{found.reason}")
         if found.id in seen:
             raise InputError(
                 f"two rows have the id {found.id!r}; give each its own, or group_by to join them"
@@ -100,7 +102,7 @@ def _read(
     stream: BinaryIO,
     options: ReadOptions,
     *,
-    batches: Callable[[BinaryIO, ReadOptions], Iterator[Any]],
+    batches: Callable[[IO[bytes], ReadOptions], Iterator[Any]],
 ) -> DocumentStream:
     try:
         pa = imported("pyarrow", "this format", "tables")
@@ -108,9 +110,8 @@ def _read(
         yield bad_record(source, None, str(error), "")
         return
     try:
-        if not stream.seekable():
-            stream = pa.BufferReader(stream.read())
-        yield from documents_of(source, _records(batches(stream, options)), options)
+        with seekable(stream) as content:
+            yield from documents_of(source, _records(batches(content, options)), options)
     except (InputError, pa.ArrowException, OSError, ValueError) as error:
         yield bad_record(source, None, str(error)[:300] or "damaged", "")
 
@@ -125,15 +126,16 @@ def _records(batches: Iterator[Any]) -> Iterator[Record]:
             yield Record(number, _cells(row), repr(row))
 
 
-def _parquet(stream: BinaryIO, options: ReadOptions) -> Iterator[Any]:
+def _parquet(stream: IO[bytes], options: ReadOptions) -> Iterator[Any]:
     from pyarrow import parquet
 
-    file = parquet.ParquetFile(stream)
+    # Else the library reads the whole file before the first row.
+    file = parquet.ParquetFile(stream, pre_buffer=False)
     check_columns(file.schema_arrow.names, options)
     return file.iter_batches(_ROWS)  # type: ignore[no-any-return]
 
 
-def _arrow(stream: BinaryIO, options: ReadOptions) -> Iterator[Any]:
+def _arrow(stream: IO[bytes], options: ReadOptions) -> Iterator[Any]:
     import pyarrow as pa
 
     # Data sets of Hugging Face are written as streams.
