@@ -54,8 +54,7 @@ def frame_documents(frame: Any, options: ReadOptions) -> Iterator[Document]:
     Raises an `InputError` if a row cannot be used, or has the id of one before it.
     """
     seen: set[str] = set()
-    rows = enumerate(_frame_rows(frame), 1)
-    records = (Record(number, _cells(row)) for number, row in rows)
+    records = _records(_frame_rows(frame))
     for found in named_by_content("frame", documents_of(MADE, records, options)):
         if isinstance(found, ReadNote):
             continue
@@ -111,19 +110,21 @@ def _read(
         return
     try:
         with seekable(stream) as content:
-            yield from documents_of(source, _records(batches(content, options)), options)
+            records = _records(_batch_rows(batches(content, options)))
+            yield from documents_of(source, records, options)
     except (InputError, pa.ArrowException, OSError, ValueError) as error:
         yield bad_record(source, None, str(error)[:300] or "damaged", "")
 
 
-def _records(batches: Iterator[Any]) -> Iterator[Record]:
-    number = 0
+def _records(rows: Iterable[Mapping[str, Any]]) -> Iterator[Record]:
+    return (Record(number, _cells(row)) for number, row in enumerate(rows, 1))
+
+
+def _batch_rows(batches: Iterator[Any]) -> Iterator[Mapping[str, Any]]:
     for batch in batches:
         # Reading a damaged batch that was not checked ends the process.
         batch.validate(full=True)
-        for row in batch.to_pylist():
-            number += 1
-            yield Record(number, _cells(row), repr(row))
+        yield from batch.to_pylist()
 
 
 def _parquet(stream: IO[bytes], options: ReadOptions) -> Iterator[Any]:

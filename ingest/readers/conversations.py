@@ -88,14 +88,13 @@ def conversations(source: str, records: Iterable[Record], options: ReadOptions) 
             if call is not None:
                 # An id in a row that is not valid may have lone surrogates.
                 name = call.encode(UTF8, "surrogatepass")
-                values = record.number, name, record.raw, packed
+                values = record.number, name, record.text(), packed
                 waiting.execute("INSERT INTO turns VALUES (?, ?, ?, ?)", values)
         yield from notes_of(source, told)
         yield from formats.notes(source)
         ordered = waiting.execute(
-            "SELECT turns.call, number, raw, turn FROM turns JOIN "
-            "(SELECT call, min(rowid) AS first FROM turns GROUP BY call) AS calls "
-            "ON turns.call = calls.call ORDER BY first, turns.rowid"
+            "SELECT call, number, raw, turn FROM turns "
+            "ORDER BY min(rowid) OVER (PARTITION BY call), rowid"
         )
         for call, rows in groupby(ordered, key=lambda row: row[0]):
             name = call.decode(UTF8, "surrogatepass")

@@ -25,13 +25,13 @@ class DateFormats:
     _serial: Counter[str] = field(default_factory=Counter)
     _precise: Counter[str] = field(default_factory=Counter)
 
-    def look(self, dates: Mapping[str, Iterable[Any]], row: int) -> bool:
+    def look(self, dates: Mapping[str, Iterable[Any]], row: int | None) -> bool:
         """Learn from the dates of a row, by their column; whether one could be two."""
         before = self._unclear.total()
         for column, values in dates.items() if self.wanted is None else ():
             for value in values:
                 if value is not None and value != "":
-                    self._learn(column, value, row)
+                    self._learn(column, value, row or 1)
         return self._unclear.total() > before
 
     def _learn(self, column: str, value: Any, row: int) -> None:

@@ -49,10 +49,11 @@ _SAID = re.compile(r"(?:^|\s)[^\W\d_]+\W?\s|[\u2e80-\uffff]")
 class Record:
     """A line or row, counted from 1, with its fields, or why they cannot be read, and its text.
 
-    Of one that cannot be read, ``known`` has the fields that can.
+    A file that is one record has no number, and one that was never written has no text. Of one that
+    cannot be read, ``known`` has the fields that can.
     """
 
-    number: int
+    number: int | None
     fields: Mapping[str, Any] | InputError
     raw: bytes | str = ""
     known: Mapping[str, Any] = field(default_factory=dict)
@@ -63,9 +64,13 @@ class Record:
             raise self.fields
         return self.fields
 
+    def text(self) -> bytes | str:
+        """The text, or else the fields as Python writes them."""
+        return self.raw or str(self.fields)
+
     def bad(self, source: str, error: InputError) -> BadRecord:
         """The record as one that cannot be used."""
-        return bad_record(source, self.number, str(error), self.raw)
+        return bad_record(source, self.number, str(error), self.text())
 
 
 def listing(names: Iterable[str]) -> str:

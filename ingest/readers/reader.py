@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import io
 import re
 import zipfile
@@ -249,11 +248,10 @@ def join_turns(turns: Iterable[Turn], between: str = "\n") -> tuple[str, tuple[S
 
 def _check_encoding(name: str) -> None:
     try:
-        text_codec = codecs.lookup(name)._is_text_encoding
-    except LookupError:
-        text_codec = False
-    if not text_codec:
-        raise InputError(f"no encoding {name!r}; there are utf-8, utf-16, cp1252, latin-1 and more")
+        "".encode(name)
+    except (LookupError, ValueError):
+        told = f"no encoding {name!r}; there are utf-8, utf-16, cp1252, latin-1 and more"
+        raise InputError(told) from None
 
 
 def needs(module: str) -> Any:
@@ -297,14 +295,15 @@ def extracted(
     except Exception as error:  # libraries raise what they like on a damaged file
         why = _OBJECT.sub("file", " ".join(str(error).split())) or type(error).__name__
         yield bad_record(source, None, f"damaged, or of another format: {why:.200}", "")
-    if counts:
-        yield ReadNote(source, None, words(counts), "", dict(counts))
+    yield from notes_of(source, counts, words)
 
 
-def notes_of(source: str, told: Mapping[str, int]) -> Iterator[ReadNote]:
+def notes_of(
+    source: str, told: Mapping[str, int], words: Callable[[Mapping[str, int]], str] = counted
+) -> Iterator[ReadNote]:
     """A note of what was counted while a source was read, if there is something to tell."""
     if counts := {what: count for what, count in told.items() if count}:
-        yield ReadNote(source, None, counted(counts), "", counts)
+        yield ReadNote(source, None, words(counts), "", counts)
 
 
 def encodable(text: str) -> str:

@@ -65,13 +65,16 @@ def documents_of(source: str, records: Iterable[Record], options: ReadOptions) -
     order of their first; until then records wait in a temporary file, not in memory.
     """
     if options.group_by is not None:
-        yield from conversations(source, records, options)
-        return
+        return conversations(source, records, options)
+    return _each(source, records, options)
+
+
+def _each(source: str, records: Iterable[Record], options: ReadOptions) -> DocumentStream:
     formats = DateFormats(options.date_format)
     told: Counter[str] = Counter()
     for record in _settled(records, options, formats):
         try:
-            name = f"{source}#{record.number}"
+            name = source if record.number is None else f"{source}#{record.number}"
             yield document_of(record.read(), name, source, options, formats, told)
         except InputError as error:
             yield record.bad(source, error)
@@ -163,8 +166,7 @@ def document_of(
     doc_id = id_of(fields, options.id_field) or name
     metadata: dict[str, Scalar] = {} if date is None else {DATE: date}
     metadata |= metadata_of(fields, options, {options.id_field, used})
-    if options.date_field is not None:
-        metadata |= date_of(fields.get(options.date_field), options, formats)
+    metadata |= date_of(fields.get(options.date_field or ""), options, formats)
     document = Document(doc_id, text, metadata, segments, source)
     if told is not None:
         tell(told, left_out)
@@ -190,38 +192,30 @@ def read_json(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
     text, _ = decoded
     if _OF_FACEBOOK in text:
         text = _BYTES.sub(_letters, text)
-    value: object = None
     try:
         value = _json_value(text.removeprefix(BOM))
-        if PurePosixPath(source).name in _OF_SLACK and _has_no_message(value, options):
-            yield skipped(source, "a list of Slack's that has no messages", "list of Slack's")
-            return
-        if isinstance(value, list) and options.group_by is None:
-            field = field_of_turns(value)
-            value = {field: value} if field else value
-        if isinstance(value, Mapping):
-            formats = DateFormats(options.date_format)
-            formats.look(dates_in(value, options), 1)
-            told: Counter[str] = Counter()
-            yield document_of(value, source, source, options, formats, told)
-            yield from formats.notes(source)
-            yield from notes_of(source, told)
-            return
-        if not isinstance(value, list):
-            raise InputError(f"a JSON {type(value).__name__}; give an object or a list of objects")
-    except (InputError, UnicodeEncodeError) as error:
-        if value is None and _is_json_lines(text):
+    except InputError as error:
+        if _is_json_lines(text):
             utf8 = replace(options, encoding=UTF8)
-            yield from read_jsonl(source, BytesIO(text.encode()), utf8)
+            yield from read_jsonl(source, BytesIO(text.encode(UTF8, "surrogatepass")), utf8)
             yield ReadNote(source, None, _JSON_LINES, "", {"files of JSON lines": 1})
-            return
-        yield bad_record(source, None, str(error), text)
+        else:
+            yield bad_record(source, None, str(error), text)
         return
-    records = (
-        Record(number, _object(item, "an object", f"item {number} is "), str(item))
-        for number, item in enumerate(value, 1)
-    )
-    yield from documents_of(source, records, options)
+    if PurePosixPath(source).name in _OF_SLACK and _has_no_message(value, options):
+        yield skipped(source, "a list of Slack's that has no messages", "list of Slack's")
+        return
+    if isinstance(value, list) and options.group_by is None and (field := field_of_turns(value)):
+        value = {field: value}
+    if isinstance(value, list):
+        records = (
+            _record(number, item, "an object", f"item {number} is ")
+            for number, item in enumerate(value, 1)
+        )
+        yield from documents_of(source, records, options)
+    else:
+        whole = _record(None, value, "an object or a list of objects", raw=text)
+        yield from _each(source, [whole], options)
 
 
 def _letters(found: re.Match[str]) -> str:
@@ -244,7 +238,7 @@ def _is_json_lines(text: str) -> bool:
     first = text.removeprefix(BOM).lstrip().partition("\n")[0]
     try:
         return isinstance(_json_value(first), Mapping)
-    except (InputError, UnicodeEncodeError):
+    except InputError:
         return False
 
 
@@ -255,15 +249,18 @@ def _lines(stream: BinaryIO, options: ReadOptions) -> Iterator[Record]:
                 continue
             try:
                 raw = check_line(line, encoding).strip()
-                yield Record(number, _object(_json_value(raw), "an object on every line"), raw)
+                yield _record(number, _json_value(raw), "an object on every line", raw=raw)
             except InputError as error:
                 yield Record(number, error, line.strip().encode(UTF8, "surrogateescape"))
 
 
-def _object(value: object, wanted: str, where: str = "") -> Mapping[str, object] | InputError:
+def _record(
+    number: int | None, value: object, wanted: str, where: str = "", raw: bytes | str = ""
+) -> Record:
     if isinstance(value, Mapping):
-        return value
-    return InputError(f"{where}a JSON {type(value).__name__}; give {wanted}")
+        return Record(number, value, raw)
+    told = f"{where}a JSON {type(value).__name__}; give {wanted}"
+    return Record(number, InputError(told), raw or str(value))
 
 
 def _json_value(raw: bytes | str) -> object:

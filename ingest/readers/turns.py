@@ -69,7 +69,8 @@ def _turn(
         return None
     if not isinstance(value, Mapping):
         raise _wordless(number)
-    text = _text(_first(value, _TEXT_NAMES))
+    texts = (value[name] for name in _TEXT_NAMES if value.get(name) is not None)
+    text = _text(next(texts, None))
     if text is None:
         return None
     start, end = (
@@ -185,10 +186,6 @@ def find_moment(value: Any, where: str, date_format: str | None = None) -> Momen
 
 def _start(turn: Turn) -> float:
     return turn.start_time or 0.0
-
-
-def _first(turn: Mapping[str, Any], names: Sequence[str]) -> Any:
-    return next((turn[name] for name in names if turn.get(name) is not None), None)
 
 
 def _text(value: Any) -> str | None:
