@@ -77,6 +77,12 @@ def test_a_turn_without_words_is_left_out() -> None:
     assert document.text == "Hi"
 
 
+def test_a_column_without_a_name_is_no_speaker_and_no_time() -> None:
+    said = [{"": 5, "call": "1", "text": "Hi"}, {"": 7, "call": "1", "text": "Yes"}]
+    (document,) = frame_documents(said, ReadOptions(group_by="call"))
+    assert [(one.speaker, one.start_time) for one in document.segments] == [(None, None)] * 2
+
+
 def test_an_array_in_a_row_is_a_list() -> None:
     turns = np.array([{"text": "Hi", "speaker": "A"}, {"text": "Bye", "speaker": "B"}])
     (document,) = frame_documents([{"text": turns, "vector": np.ones(3)}], ROWS)

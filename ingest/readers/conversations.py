@@ -52,14 +52,6 @@ class _Row(NamedTuple):
     metadata: Mapping[str, Scalar]
 
 
-class _Placed(NamedTuple):
-    """A turn, its place in the conversation, and the fields of its row."""
-
-    place: tuple[int, Any]
-    turn: Turn
-    metadata: Mapping[str, Scalar]
-
-
 def conversations(source: str, records: Iterable[Record], options: ReadOptions) -> DocumentStream:
     """Yield a document for all rows of a call, in the order of the calls' first rows.
 
@@ -110,54 +102,52 @@ def _row(fields: Mapping[str, Any], call: str | None, options: ReadOptions) -> _
         return None
     if not isinstance(text, str):
         raise lacking(fields, options.text_field, "missing or no text")
-    speaker = fields.get(options.speaker_field or "")
+    columns = options.speaker_field, options.time_field, options.order_by, options.date_field
+    speaker, time, place, date = (None if name is None else fields.get(name) for name in columns)
     named = None if speaker is None else label(speaker, f"speaker field {options.speaker_field!r}")
-    used = {options.id_field, options.text_field, options.group_by, options.speaker_field}
-    skipped = {name for name in (*used, options.time_field, options.order_by) if name}
-    columns = options.time_field, options.order_by, options.date_field
-    time, place, date = (fields.get(name or "") for name in columns)
+    used = options.id_field, options.text_field, options.group_by, *columns[:3]
+    skipped = {name for name in used if name is not None}
     return _Row(text, named, time, place, date, metadata_of(fields, options, skipped))
 
 
 def _conversation(
     source: str,
     call: str,
-    rows: list[tuple[int, bytes | str, bytes | None]],
+    rows: list[tuple[int, bytes, bytes | None]],
     options: ReadOptions,
     formats: DateFormats,
 ) -> Iterator[Document | BadRecord]:
     bad = [f"row {number} cannot be used" for number, _, turn in rows if turn is None]
-    placed: list[_Placed] = []
+    placed: list[tuple[tuple[int, Any], Turn, Mapping[str, Scalar]]] = []
     for number, raw, turn in rows:
         if turn is None:
             continue
         try:
-            placed.append(_placed(_Row(*orjson.loads(turn)), options, formats))
+            row = _Row(*orjson.loads(turn))
+            own = {**row.metadata, **date_of(row.date, options, formats)}
+            spoken = _turn(row, options, formats)
+            placed.append((_place(row.place, options, formats), spoken, own))
         except InputError as error:
             yield bad_record(source, number, str(error), raw)
             bad.append(f"row {number} cannot be used: {error}")
     try:
         if bad:
             raise InputError(bad[0])
-        placed.sort(key=lambda one: one.place)
-        turns, date = from_beginning([one.turn for one in placed])
+        placed.sort(key=lambda one: one[0])
+        turns, date = from_beginning([turn for _, turn, _ in placed])
         text, segments = join_turns(turns)
-        yield Document(call, text, _metadata(placed, date, options), segments, source)
+        metadata = _metadata([own for *_, own in placed], date, options)
+        yield Document(call, text, metadata, segments, source)
     except InputError as error:
-        said = "\n".join(one.turn.text for one in placed)
+        said = "\n".join(turn.text for _, turn, _ in placed)
         of = f"conversation {call!r} is left out, with its {len(rows):,} rows"
         yield bad_record(source, None, f"{of}: {error}", said)
 
 
-def _placed(row: _Row, options: ReadOptions, formats: DateFormats) -> _Placed:
-    start = (
-        None
-        if row.time is None
-        else moment(row.time, f"time field {options.time_field!r}", formats.of(options.time_field))
-    )
-    turn = Turn(row.text, row.speaker, start and start.seconds, None, start and start.date)
-    metadata = {**row.metadata, **date_of(row.date, options, formats)}
-    return _Placed(_place(row.place, options, formats), turn, metadata)
+def _turn(row: _Row, options: ReadOptions, formats: DateFormats) -> Turn:
+    where, known = f"time field {options.time_field!r}", formats.of(options.time_field)
+    start = None if row.time is None else moment(row.time, where, known)
+    return Turn(row.text, row.speaker, start and start.seconds, None, start and start.date)
 
 
 def _place(value: Any, options: ReadOptions, formats: DateFormats) -> tuple[int, Any]:
@@ -169,21 +159,20 @@ def _place(value: Any, options: ReadOptions, formats: DateFormats) -> tuple[int,
     return (2, str(value)) if found is None else (1, found.seconds)
 
 
-def _metadata(placed: list[_Placed], date: str | None, options: ReadOptions) -> dict[str, Scalar]:
+def _metadata(
+    each: list[Mapping[str, Scalar]], date: str | None, options: ReadOptions
+) -> dict[str, Scalar]:
     """The fields that all rows share, and the first date."""
-    first, *others = each = [one.metadata for one in placed]
+    first, *others = each
     if options.date_field is not None:
-        date = min((str(one[DATE]) for one in each if DATE in one), key=_moment, default=date)
+        dates = (str(one[DATE]) for one in each if DATE in one)
+        date = min(dates, key=lambda one: str(parse_date(one)), default=date)
     metadata: dict[str, Scalar] = {} if date is None else {DATE: date}
     return metadata | {
         name: value
         for name, value in first.items()
         if all(one.get(name) == value for one in others)
     }
-
-
-def _moment(date: str) -> str:
-    return str(parse_date(date))
 
 
 def _packed(row: _Row) -> bytes:
