@@ -16,6 +16,7 @@ Examples:
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -32,6 +33,7 @@ from slice_os.ingest.deadletters import DeadLetters
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.pipeline import IngestSummary
 from slice_os.ingest.readers import BadRecord, ReadOptions
+from slice_os.ingest.readers.date_columns import DateFormats
 from slice_os.ingest.readers.reader import bad_record
 from slice_os.ingest.readers.records import document_of
 from slice_os.spans.passages import DEFAULT_MAX_PIECES, DocumentPart, EncodedPassage
@@ -132,7 +134,8 @@ class EncodeDocuments:
         try:
             if fields.get(self._options.id_field) is None:
                 raise InputError(f"field {self._options.id_field!r} is missing")
-            document = document_of(fields, "", "", self._options)
+            formats = DateFormats(self._options.date_format)
+            document = document_of(fields, "", "", self._options, formats, Counter())
             if document.id in seen:
                 raise InputError(f"id {document.id!r} came before")
         except InputError as error:

@@ -14,6 +14,7 @@ from typing import Any
 from slice_os.errors import InputError, kind_of
 from slice_os.ingest.readers.date_columns import DateFormats
 from slice_os.ingest.readers.dates import read_date
+from slice_os.ingest.readers.decoding import UTF8
 from slice_os.ingest.readers.reader import (
     BadRecord,
     ReadOptions,
@@ -49,13 +50,13 @@ _SAID = re.compile(r"(?:^|\s)[^\W\d_]+\W?\s|[\u2e80-\uffff]")
 class Record:
     """A line or row, counted from 1, with its fields, or why they cannot be read, and its text.
 
-    A file that is one record has no number, and one that was never written has no text. Of one that
-    cannot be read, ``known`` has the fields that can.
+    A file that is one record has no number, and one that was never written has no text. Bytes that
+    cannot be read are lone surrogates. Of a record with such, ``known`` has the fields that can.
     """
 
     number: int | None
     fields: Mapping[str, Any] | InputError
-    raw: bytes | str = ""
+    raw: str = ""
     known: Mapping[str, Any] = field(default_factory=dict)
 
     def read(self) -> Mapping[str, Any]:
@@ -64,9 +65,9 @@ class Record:
             raise self.fields
         return self.fields
 
-    def text(self) -> bytes | str:
+    def text(self) -> bytes:
         """The text, or else the fields as Python writes them."""
-        return self.raw or str(self.fields)
+        return (self.raw or str(self.fields)).encode(UTF8, "surrogateescape")
 
     def bad(self, source: str, error: InputError) -> BadRecord:
         """The record as one that cannot be used."""

@@ -113,17 +113,13 @@ def _unclear(record: Record, options: ReadOptions, formats: DateFormats) -> bool
 
 def _packed(record: Record) -> bytes:
     """A record as a line of JSON, with surrogates; what is no JSON is an empty object."""
-    is_bytes = isinstance(record.raw, bytes)
-    raw = record.raw.decode("latin-1") if isinstance(record.raw, bytes) else record.raw
     bad = isinstance(record.fields, InputError)
-    fields = str(record.fields) if bad else record.fields
-    line = [record.number, is_bytes, raw, bad, fields]
+    line = [record.number, record.raw, bad, str(record.fields) if bad else record.fields]
     return f"{json.dumps(line, default=lambda _: {})}\n".encode()
 
 
 def _unpacked(line: bytes) -> Record:
-    number, is_bytes, raw, bad, fields = json.loads(line)
-    raw = raw.encode("latin-1") if is_bytes else raw
+    number, raw, bad, fields = json.loads(line)
     return Record(number, InputError(fields) if bad else fields, raw)
 
 
@@ -149,8 +145,8 @@ def document_of(
     name: str,
     source: str,
     options: ReadOptions,
-    formats: DateFormats | None = None,
-    told: Counter[str] | None = None,
+    formats: DateFormats,
+    told: Counter[str],
 ) -> Document:
     """Make a document of a record; ``name`` is its id, unless the record has one.
 
@@ -160,7 +156,6 @@ def document_of(
 
     Raises an `InputError` if a field is missing or has the wrong type.
     """
-    formats = DateFormats(options.date_format) if formats is None else formats
     left_out: Counter[str] = Counter()
     used, text, segments, date = text_of(fields, options, formats, left_out)
     doc_id = id_of(fields, options.id_field) or name
@@ -168,8 +163,7 @@ def document_of(
     metadata |= metadata_of(fields, options, {options.id_field, used})
     metadata |= date_of(fields.get(options.date_field or ""), options, formats)
     document = Document(doc_id, text, metadata, segments, source)
-    if told is not None:
-        tell(told, left_out)
+    tell(told, left_out)
     return document
 
 
@@ -248,14 +242,14 @@ def _lines(stream: BinaryIO, options: ReadOptions) -> Iterator[Record]:
             if line.isspace():
                 continue
             try:
-                raw = check_line(line, encoding).strip()
-                yield _record(number, _json_value(raw), "an object on every line", raw=raw)
+                value = _json_value(check_line(line, encoding).strip())
+                yield _record(number, value, "an object on every line", raw=line.strip())
             except InputError as error:
-                yield Record(number, error, line.strip().encode(UTF8, "surrogateescape"))
+                yield Record(number, error, line.strip())
 
 
 def _record(
-    number: int | None, value: object, wanted: str, where: str = "", raw: bytes | str = ""
+    number: int | None, value: object, wanted: str, where: str = "", raw: str = ""
 ) -> Record:
     if isinstance(value, Mapping):
         return Record(number, value, raw)

@@ -74,7 +74,7 @@ def read_csv(
             columns = _cells(header, encoding)
             check_columns([name for name in columns if name], options)
         except InputError as error:
-            yield bad_record(source, header.line, str(error), _raw(header))
+            yield Record(header.line, error, header.text).bad(source, error)
             return
         told: Counter[str] = Counter()
         records = _records(rows, columns, encoding, options, told)
@@ -203,11 +203,7 @@ def _records(
             fields = noted | {name: cell for name, cell in named if name and (cell or name == text)}
         except InputError as error:
             fields = error
-        yield Record(row.line, fields, _raw(row), known)
-
-
-def _raw(row: _Row) -> bytes:
-    return row.text.encode("utf-8", "surrogateescape")
+        yield Record(row.line, fields, row.text, known)
 
 
 def _cells(row: _Row, encoding: str) -> list[str]:

@@ -117,12 +117,12 @@ def from_beginning(turns: Sequence[Turn]) -> tuple[list[Turn], str | None]:
     Raises an `InputError` if times are dates in some turns, and none in others.
     """
     timed = [turn for turn in turns if turn.start_time is not None]
-    first = min((turn for turn in timed if turn.date), key=_start, default=None)
-    if first is None:
+    dated = [(turn.start_time or 0.0, turn.date) for turn in timed if turn.date]
+    if not dated:
         return list(turns), None
-    if not all(turn.date for turn in timed):
+    if len(dated) < len(timed):
         raise InputError("some times are dates, and some are seconds; give one of them")
-    begins = _start(first)
+    begins, date = min(dated, key=lambda one: one[0])
 
     def shifted(time: float | None) -> float | None:
         return None if time is None else round(time - begins, 3)
@@ -130,7 +130,7 @@ def from_beginning(turns: Sequence[Turn]) -> tuple[list[Turn], str | None]:
     return [
         turn._replace(start_time=shifted(turn.start_time), end_time=shifted(turn.end_time))
         for turn in turns
-    ], first.date
+    ], date
 
 
 def label(value: Any, where: str) -> str:
@@ -182,10 +182,6 @@ def find_moment(value: Any, where: str, date_format: str | None = None) -> Momen
     except (ValueError, OverflowError):
         return None
     return Moment(seconds) if math.isfinite(seconds) else None
-
-
-def _start(turn: Turn) -> float:
-    return turn.start_time or 0.0
 
 
 def _text(value: Any) -> str | None:
