@@ -60,11 +60,9 @@ class _Book:
         pages = list(filter(_is_page, items.values()))
         references = [one.get("idref") for one in contents.iterfind(".//{*}itemref")]
         listed = (_instead(items[one], items) for one in references if one in items)
-        order = list(dict.fromkeys(listed)) or pages
-        beside = [
-            one for one in pages if one not in order and "nav" not in one.get("properties", "")
-        ]
-        count(self._counts, "pages outside of the reading order left out", len(beside))
+        order = dict.fromkeys(listed) or dict.fromkeys(pages)
+        beside = sum("nav" not in one.get("properties", "") for one in pages if one not in order)
+        count(self._counts, "pages outside of the reading order left out", beside)
         read = [one for one in order if _is_page(one) or _is_drawn(one)]
         count(self._counts, "pictures in place of pages left out", len(order) - len(read))
         folder, locked = posixpath.dirname(package), self._locked()

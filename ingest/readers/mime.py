@@ -26,6 +26,7 @@ from typing import Any, NamedTuple, cast
 from slice_os.errors import InputError, MissingExtraError
 from slice_os.ingest.readers.decoding import UTF8, decoded, encoding_of
 from slice_os.ingest.readers.markup import encoding_declared, html_sections
+from slice_os.ingest.readers.package import count
 from slice_os.ingest.readers.reader import BOM, UNREADABLE, ReadOptions, Turn
 from slice_os.ingest.readers.rtf import rtf_sections
 
@@ -196,15 +197,14 @@ class Tree:
             if 2 * len(own - told) > len(own):
                 kept += turns
                 told |= own
-        self._count(_LEFT_OUT, len(frozenset().union(*words) - told))
+        count(self.counts, _LEFT_OUT, len(frozenset().union(*words) - told))
         return kept
 
     def _turns(self, part: Part, is_body: bool = False) -> list[Turn]:
         kind = _kind(part)
         main = kind.partition("/")[0]
-        is_file = part.get_content_disposition() == "attachment" or (
-            bool(part.get_filename()) and not is_body
-        )
+        is_named = part.get_filename() and not is_body
+        is_file = is_named or part.get_content_disposition() == "attachment"
         if main == "multipart":
             return self._several(part)
         if kind in _MESSAGES:
@@ -230,7 +230,7 @@ class Tree:
         for outside in (part.preamble or "", part.epilogue or ""):
             words = len(outside.split())
             words = 0 if words < _LONGEST_NOTE and _FAMILIAR.search(outside) else words
-            self._count("words outside of all parts left out", words)
+            count(self.counts, "words outside of all parts left out", words)
         is_choice = part.get_content_subtype() == "alternative"
         found = [(_kind(one), self._turns(one, is_body=is_choice)) for one in parts]
         if is_choice:
@@ -259,9 +259,9 @@ class Tree:
                 yield from html_sections(text, counts=self.counts, of_mail=self._is_mail)
             except MissingExtraError as error:
                 self._missing = error
-                self._count(_NOT_READ, 1)
+                count(self.counts, _NOT_READ, 1)
             return
-        self._count(UNREADABLE, text.count("\ufffd"))
+        count(self.counts, UNREADABLE, text.count("\ufffd"))
         if kind in _RICH:
             text = _COMMAND.sub(lambda found: "\n" if found[0].lower() == "<nl>" else "", text)
         if str(part.get_param("delsp", "")).lower() == "yes":
@@ -289,14 +289,10 @@ class Tree:
         if not content.startswith(_TNEF):
             self.attached.append(Attachment(name, content, form, text))
             return
-        self._count("texts in Outlook's own form left out", 1)
+        count(self.counts, "texts in Outlook's own form left out", 1)
         for own, data in _in_tnef(content):
             self.attached += [] if data is None else [Attachment(own or "attachment", data)]
-            self._count("attached objects left out", data is None)
-
-    def _count(self, kind: str, times: int) -> None:
-        if times:
-            self.counts[kind] += times
+            count(self.counts, "attached objects left out", data is None)
 
 
 def _in_tnef(content: bytes) -> Iterator[tuple[str, bytes | None]]:

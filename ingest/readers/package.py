@@ -105,7 +105,7 @@ class Package:
             return []
 
     @cached_property
-    def hidden_styles(self) -> frozenset[str | None]:
+    def hidden_styles(self) -> frozenset[str]:
         """The ids of a Word file's styles whose text is hidden, such as *z-Top of Form*.
 
         A style that does not say so itself is as the one that it is based on.
@@ -113,8 +113,8 @@ class Package:
         word = [] if self.main.startswith(("xl/", "ppt/")) else self.styles
         roots = (styles.iterfind("{*}style") for styles in word)
         styles = {attribute(one, "styleId"): one for one in chain.from_iterable(roots)}
-        hidden = list[str | None]()
-        based: defaultdict[str | None, list[str | None]] = defaultdict(list)
+        hidden = list[str]()
+        based: defaultdict[str, list[str]] = defaultdict(list)
         for name, style in styles.items():
             said, base = style.find("{*}rPr/{*}vanish"), style.find("{*}basedOn")
             if said is None and base is not None:
@@ -123,7 +123,7 @@ class Package:
                 hidden.append(name)
         for name in hidden:
             hidden += based[name]
-        return frozenset(hidden)
+        return frozenset(hidden) - {""}
 
     def beside(self, source: str, part: str) -> Iterator[PackedFile]:
         """The files within a part; comments and objects that no reader has are counted."""
@@ -164,9 +164,9 @@ def name_of(element: Any) -> str:
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
-def attribute(element: Any, name: str) -> str | None:
-    """An attribute of any namespace, or of none; one with a namespace goes first."""
-    own: str | None = element.get(name)
+def attribute(element: Any, name: str) -> str:
+    """An attribute of any namespace, or else of none; empty if it is not there."""
+    own: str = element.get(name, "")
     return next((one for key, one in element.attrib.items() if key.endswith(f"}}{name}")), own)
 
 

@@ -109,7 +109,7 @@ class Walk:
             elif name == "relIds":
                 part = self._target(child, "dm")
                 yield from self._together(self._at(part).lines(self._package.root(part)), SMART_ART)
-            elif name == "chart" and attribute(child, "id") is not None:
+            elif name == "chart" and attribute(child, "id"):
                 part = self._target(child, "id")
                 words = self._at(part)._chart(self._package.root(part))
                 yield Line("\n".join(dict.fromkeys(filter(str.strip, words))), CHART)
@@ -118,7 +118,7 @@ class Walk:
 
     def _paragraph(self, element: Any) -> Iterator[Line]:
         named = element.find("{*}pPr/{*}pStyle")
-        style = "" if named is None else attribute(named, "val") or ""
+        style = "" if named is None else attribute(named, "val")
         outer, self._hides = self._hides, style in self._package.hidden_styles
         found = list(self._inline(element))
         self._hides = outer
@@ -151,18 +151,18 @@ class Walk:
                 # A title of slides goes on in the next line.
                 yield "\v" if "drawingml" in child.tag else "\n"
             elif name == "sym":
-                yield _sign(attribute(child, "char") or "")
+                yield _sign(attribute(child, "char"))
             elif name == "fldChar":
                 # The state of an old form is seen before its code.
                 yield from self._inline(child)
-                yield _FIELD.get(attribute(child, "fldCharType") or "", "")
+                yield _FIELD.get(attribute(child, "fldCharType"), "")
             elif name == "ffData":
                 yield from _old_field(child)
             elif name in _DRAWN:
                 yield from (one._replace(part=one.part or TEXT_BOX) for one in self.lines(child))
             elif name in ("footnoteReference", "endnoteReference"):
                 kind = name.removesuffix("Reference")
-                part, note = self._notes.get((kind, attribute(child, "id") or ""), ("", ()))
+                part, note = self._notes.get((kind, attribute(child, "id")), ("", ()))
                 yield from self._together(self._at(part).lines(note), kind)
             elif name == "AlternateContent":
                 yield from _first(self._inline(branch) for branch in child)
@@ -209,7 +209,11 @@ class Walk:
         if name == "r" and self._is_hidden(element):
             count(counts, _HIDDEN, element.find("{*}t") is not None)
             return False
-        if name in _SHAPES and any(is_on(one.get("hidden")) for one in _own_properties(element)):
+        if name in _SHAPES and any(
+            is_on(one.get("hidden"))
+            for path in ("{*}docPr", "*/{*}cNvPr")
+            for one in element.iterfind(path)
+        ):
             count(counts, "hidden shapes left out")
             return False
         count(counts, _KEPT.get(name, ""))
@@ -226,14 +230,14 @@ class Walk:
 
     def _target(self, element: Any, name: str) -> str:
         """The part that an attribute of an element leads to; empty if to none."""
-        relation = self._package.relations(self._part).get(attribute(element, name) or "")
+        relation = self._package.relations(self._part).get(attribute(element, name))
         return "" if relation is None else relation.part
 
     @cached_property
     def _notes(self) -> dict[tuple[str, str], tuple[str, Any]]:
         """The notes of a document by kind and id, with their part; separators are none."""
         return {
-            (kind, attribute(note, "id") or ""): (part, note)
+            (kind, attribute(note, "id")): (part, note)
             for kind in ("footnote", "endnote")
             for part in self._package.related(self._part, f"{kind}s")
             for note in self._package.root(part)
@@ -290,11 +294,6 @@ def _sign(code: str) -> str:
     return ""
 
 
-def _own_properties(shape: Any) -> Iterator[Any]:
-    yield from shape.iterfind("{*}docPr")
-    yield from shape.iterfind("*/{*}cNvPr")
-
-
 def _old_field(field: Any) -> Iterator[str]:
     """What a check box or a list of an old form shows."""
     for box in field.iterfind("{*}checkBox"):
@@ -303,7 +302,7 @@ def _old_field(field: Any) -> Iterator[str]:
         checked = state is not None and is_on(attribute(state, "val") or "1")
         yield "☒" if checked else "☐"
     for choice in field.iterfind("{*}ddList"):
-        entries = [attribute(one, "val") or "" for one in choice.iterfind("{*}listEntry")]
+        entries = [attribute(one, "val") for one in choice.iterfind("{*}listEntry")]
         chosen = choice.find("{*}result")
-        number = attribute(chosen, "val") if chosen is not None else None
-        yield from (one for at, one in enumerate(entries) if str(at) == (number or "0"))
+        number = (attribute(chosen, "val") if chosen is not None else "") or "0"
+        yield from (one for at, one in enumerate(entries) if str(at) == number)

@@ -72,7 +72,7 @@ def _sheets(package: Package) -> Iterator[tuple[str, str]]:
     """The names and parts of the sheets that are seen."""
     relations = package.relations(package.main)
     for sheet in package.root(package.main).iterfind("{*}sheets/{*}sheet"):
-        relation = relations.get(attribute(sheet, "id") or "")
+        relation = relations.get(attribute(sheet, "id"))
         if sheet.get("state") in _HIDDEN:
             count(package.counts, "hidden sheets left out")
         elif relation is not None:

@@ -46,7 +46,7 @@ def read_pptx(source: str, stream: BinaryIO, options: ReadOptions) -> FileStream
 def _slides(package: Package) -> Iterator[str]:
     relations = package.relations(package.main)
     for one in package.root(package.main).iterfind("{*}sldIdLst/{*}sldId"):
-        relation = relations.get(attribute(one, "id") or "")
+        relation = relations.get(attribute(one, "id"))
         yield "" if relation is None else relation.part
 
 

@@ -84,13 +84,8 @@ def _edge(package: Package, kind: str) -> Iterator[str]:
 
 def _styles(package: Package) -> dict[str, str]:
     """The names of styles, which are English in files of any language, by their ids."""
-    found = {}
-    for styles in package.styles:
-        for style in styles.iterfind("{*}style"):
-            name = style.find("{*}name")
-            if name is not None:
-                found[attribute(style, "styleId") or ""] = (attribute(name, "val") or "").lower()
-    return found
+    names = (name for styles in package.styles for name in styles.iterfind("{*}style/{*}name"))
+    return {attribute(one.getparent(), "styleId"): attribute(one, "val").lower() for one in names}
 
 
 def _numbered(package: Package, root: Any) -> int:
@@ -100,34 +95,27 @@ def _numbered(package: Package, root: Any) -> int:
     for part in package.related(package.main, "numbering"):
         numbering = package.root(part)
         for one in numbering.iterfind("{*}num/{*}abstractNumId"):
-            own[attribute(one.getparent(), "numId") or ""] = attribute(one, "val") or ""
+            own[attribute(one.getparent(), "numId")] = attribute(one, "val")
         for one in numbering.iterfind("{*}abstractNum/{*}lvl/{*}lvlText"):
             level = one.getparent()
-            key = (
-                attribute(level.getparent(), "abstractNumId") or "",
-                attribute(level, "ilvl") or "",
-            )
-            texts[key] = _WORD.search(attribute(one, "val") or "") is not None
-    by_style: dict[str, bool] = {}
+            key = attribute(level.getparent(), "abstractNumId"), attribute(level, "ilvl")
+            texts[key] = _WORD.search(attribute(one, "val")) is not None
 
     def is_worded(properties: Any) -> bool | None:
-        found = {
-            name_of(one): attribute(one, "val") or "" for one in properties.iterfind("{*}numPr/*")
-        }
-        return (
-            texts.get((own.get(found.get("numId", ""), ""), found.get("ilvl", "0")))
-            if found
-            else None
-        )
+        found = {name_of(one): attribute(one, "val") for one in properties.iterfind("{*}numPr/*")}
+        number = own.get(found.get("numId", ""), "")
+        return texts.get((number, found.get("ilvl", "0"))) if found else None
 
-    for styles in package.styles:
-        for one in styles.iterfind("{*}style/{*}pPr"):
-            by_style[attribute(one.getparent(), "styleId") or ""] = bool(is_worded(one))
+    by_style = {
+        attribute(one.getparent(), "styleId"): bool(is_worded(one))
+        for styles in package.styles
+        for one in styles.iterfind("{*}style/{*}pPr")
+    }
     found = 0
     for properties in root.iter("{*}pPr"):
         direct = is_worded(properties)
         style = properties.find("{*}pStyle")
-        styled = style is not None and by_style.get(attribute(style, "val") or "", False)
+        styled = style is not None and by_style.get(attribute(style, "val"), False)
         found += styled if direct is None else direct
     return found
 
