@@ -139,13 +139,15 @@ def gone_sources(store: Store, sources: Sources) -> Iterator[str]:
     A file that cannot be examined counts as present, and so does everything in a folder that is
     itself gone. The sources have been iterated to their end.
     """
-    folders = [folder for folder in sources.folders if folder.is_dir()]
+    folders = [
+        (folder, f"{sources.name or folder.as_posix().rstrip('/')}/")
+        for folder in sources.folders
+        if folder.is_dir()
+    ]
     for name in [entry.name for entry in store.list_sources()]:
-        files = []
-        for folder in folders:
-            above = f"{sources.name or folder.as_posix().rstrip('/')}/"
-            if name.startswith(above):
-                files.append(folder / name.removeprefix(above))
+        files = [
+            folder / name.removeprefix(above) for folder, above in folders if name.startswith(above)
+        ]
         if files and name not in sources.names and all(map(_is_gone, files)):
             yield name
 

@@ -115,21 +115,23 @@ def transcript(fields: Json, whole: str = "") -> Transcript:
     """
     if _FIRST.isdisjoint(fields):
         return Transcript([], None)
-    records = [fields, *(own for name in _WRAPPERS if isinstance(own := fields.get(name), Mapping))]
+    objects = [fields, *(own for name in _WRAPPERS if isinstance(own := fields.get(name), Mapping))]
+    records = [(one, whole or _whole(one)) for one in objects]
     failed = False
     found: list[Transcript] = []
     for paths in (_TURNS, _WORDS, _WHOLE):
-        for record in records:
+        for record, text in records:
             for path in paths:
                 try:
-                    found += _readings(record, path, paths, whole or _whole(record))
+                    found += _readings(record, path, paths, text)
                 except (AttributeError, KeyError, TypeError, ValueError, InputError):
                     failed = True
     found.sort(key=lambda one: not any(turn.speaker for turn in one.turns))
     words = [words_of(" ".join(turn.text for turn in one.turns)) for one in found]
-    most = max(words, key=Counter.total, default=Counter())
+    wanted = words_of(whole), max(words, key=Counter.total, default=Counter())
     for one, own in zip(found, words, strict=True):
-        lacks = [_missing(all_of, own) for all_of in (words_of(whole), most)]
+        # How many words it lacks, and of how many.
+        lacks = [((all_of - own).total(), all_of.total()) for all_of in wanted]
         if all(missing <= _MOST_MISSING * count for missing, count in lacks):
             return one._replace(told={**one.told, _LEFT_OUT: max(lacks)[0]})
     if failed and not whole:
@@ -274,17 +276,13 @@ def _sentences(words: list[Said], whole: str) -> Iterator[Turn]:
     for _, own in groupby(spoken, key=lambda one: one[0].speaker):
         text, said = "", list[Said]()
         for word, piece in own:
-            if said and (_ended(text) or _paused(said, word)) and not word.stops:
+            ended = text.rstrip().endswith(_ENDS)
+            if said and (ended or _paused(said, word)) and not word.stops:
                 yield _turn(said, text.strip())
                 text, said = "", []
             text += piece
             said.append(word)
-        if said:
-            yield _turn(said, text.strip())
-
-
-def _ended(text: str) -> bool:
-    return text.rstrip().endswith(_ENDS)
+        yield _turn(said, text.strip())
 
 
 def _paused(said: list[Said], word: Said) -> bool:
@@ -317,23 +315,13 @@ def _spaced(words: list[Said]) -> list[str]:
 
 
 def _turn(said: list[Said], text: str) -> Turn:
-    timed = [one.start for one in said if one.start is not None]
-    ends = [one.end for one in said if one.end is not None]
-    start = timed[0] if timed else None
-    return Turn(
-        text,
-        said[0].speaker,
-        start and round(start.seconds, 3),
-        round(ends[-1], 3) if ends else None,
-        start and start.date,
-    )
+    start = next((one.start for one in said if one.start is not None), None)
+    end = next((one.end for one in reversed(said) if one.end is not None), None)
+    begins, ends = start and round(start.seconds, 3), None if end is None else round(end, 3)
+    return Turn(text, said[0].speaker, begins, ends, start and start.date)
 
 
 def words_of(text: str) -> Counter[str]:
     """The words of a text, folded, each as often as it comes."""
     return Counter(_WORD.findall(text.casefold()))
 
-
-def _missing(words: Counter[str], own: Counter[str]) -> tuple[int, int]:
-    """How many words others lack, and of how many."""
-    return (words - own).total(), words.total()

@@ -116,18 +116,13 @@ class PassageLayout:
 
     def own_metadata(self, metadata: Metadata, start: int, end: int) -> Metadata:
         """The metadata of the words ``start:end`` of the document, from that of the passage."""
-        own = {name: value for name, value in metadata.items() if name != LAYOUT}
-        if not self.segments:
-            return own
         begins = [place[0] + self.start for place in self.segments]
         touched = self.segments[max(0, bisect_right(begins, start) - 1) : bisect_left(begins, end)]
-        own.pop("start_time", None)
-        own.pop("end_time", None)
-        own |= _times([(place[1], place[2]) for place in touched])
-        for place in self.segments:
-            for name in place[3] if len(place) > 3 else {}:
-                own.pop(name, None)
-        return own | (touched[0][3] if touched and len(touched[0]) > 3 else {})
+        told = {LAYOUT}.union(*(place[3] for place in self.segments))
+        told |= {"start_time", "end_time"} if self.segments else set()
+        own = {name: value for name, value in metadata.items() if name not in told}
+        fields = touched[0][3] if touched else {}
+        return own | _times([(place[1], place[2]) for place in touched]) | fields
 
     def turn_numbers(self, words: IntArray) -> IntArray | None:
         """The ``(n,)`` turns of words; names of speakers between turns have numbers of their own.
@@ -155,7 +150,10 @@ def layout_of(metadata: Metadata, start: int) -> PassageLayout:
             [int(edge) + start for edge in found.get(name, ())]
             for name in ("sentences", "turns", "cuts")
         )
-        segments = [[int(place[0]), *place[1:3], *place[3:]] for place in found.get("segments", ())]
+        segments = [
+            [int(place[0]), place[1], place[2], dict(*place[3:])]
+            for place in found.get("segments", ())
+        ]
         language = str(found.get("language", ENGLISH))
         return PassageLayout(start, segments, sentences, turns, cuts, language)
     except (ValueError, TypeError, IndexError, AttributeError, KeyError):
@@ -246,7 +244,5 @@ def _packed(segment: Segment, start: int) -> list[Any]:
 def _times(times: Sequence[tuple[float | None, float | None]]) -> dict[str, Scalar]:
     starts = [start for start, _ in times if start is not None]
     ends = [end for _, end in times if end is not None]
-    return {
-        **({"start_time": min(starts)} if starts else {}),
-        **({"end_time": max(ends)} if ends else {}),
-    }
+    found = {"start_time": min(starts, default=None), "end_time": max(ends, default=None)}
+    return {name: time for name, time in found.items() if time is not None}

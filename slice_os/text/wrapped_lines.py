@@ -14,9 +14,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from slice_os.arrays import BoolArray, FloatArray, IntArray
 from slice_os.text.clause_borders import border_scores
@@ -186,9 +187,7 @@ class _Lines:
 
 def _fills(lines: FloatArray, words: FloatArray, share: float) -> BoolArray:
     """The lines that, with the first word of the next one, are as broad as those around."""
-    padded = np.pad(lines, _NEAR_LINES)
-    near = np.lib.stride_tricks.sliding_window_view(padded, 2 * _NEAR_LINES + 1)
-    widest = near.max(axis=1)[:-1]
+    widest = _around(lines, _NEAR_LINES).max(axis=1)[:-1]
     full: BoolArray = (lines[:-1] + 1 + words[1:] > share * widest) & (widest >= _LEAST_BREADTH)
     return full
 
@@ -232,11 +231,13 @@ def _lines(document: Document) -> Iterator[_Line]:
 
 def _near(breaks: BoolArray) -> IntArray:
     """The ``(n,)`` number of those that hold, around each."""
-    sums = np.concatenate([[0], np.cumsum(breaks)])
-    places = np.arange(len(breaks))
-    last = np.minimum(places + _NEAR_BREAKS + 1, len(breaks))
-    counts: IntArray = sums[last] - sums[np.maximum(places - _NEAR_BREAKS, 0)]
+    counts: IntArray = _around(breaks, _NEAR_BREAKS).sum(axis=1)
     return counts
+
+
+def _around(values: npt.NDArray[Any], near: int) -> npt.NDArray[Any]:
+    """The ``(n, 2 near + 1)`` values around each, with zeros beyond the first and the last."""
+    return np.lib.stride_tricks.sliding_window_view(np.pad(values, near), 2 * near + 1)
 
 
 def _flags(values: Iterable[object]) -> BoolArray:
