@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 from unicodedata import normalize
 
 from slice_os.errors import ENCRYPTED, InputError, imported
-from slice_os.text.pdf_annotations import Annotation, Box, annotations_of
+from slice_os.text.pdf_annotations import RAW, Annotation, Box, annotations_of
 
 PDFIUM = RLock()
 
@@ -83,7 +83,7 @@ def open_pdf(content: bytes) -> Iterator[Any]:
         try:
             document = pdfium.PdfDocument(content)
         except pdfium.PdfiumError as error:
-            if error.err_code == pdfium.raw.FPDF_ERR_PASSWORD:
+            if error.err_code == RAW.FPDF_ERR_PASSWORD:
                 raise InputError(ENCRYPTED) from None
             raise
         with document:
@@ -114,14 +114,13 @@ def page_text(page: Any) -> PageText:
     The ``page`` segments of a document hold these texts: the code point ``at`` of a document is
     code point ``at - segment.start`` of its page.
     """
-    raw = imported("pypdfium2.raw", "this format", "documents")
     text_page = page.get_textpage()
-    codes = [raw.FPDFText_GetUnicode(text_page, at) for at in range(text_page.count_chars())]
+    codes = [RAW.FPDFText_GetUnicode(text_page, at) for at in range(text_page.count_chars())]
     known = {code: _letter(code) for code in set(codes)}
     letters = [known[code] for code in codes]
-    for at, shown in _wrongly_ended(codes, text_page, raw):
+    for at, shown in _wrongly_ended(codes, text_page):
         letters[at] = shown
-    for at in _spread(letters, text_page, raw):
+    for at in _spread(letters, text_page):
         letters[at] = ""
     # PDFium has letters of higher planes, such as those of formulas, in two halves.
     for at, (high, low) in enumerate(pairwise(codes)):
@@ -130,12 +129,12 @@ def page_text(page: Any) -> PageText:
     for accent, at, whole in _accented(letters, text_page):
         letters[accent], letters[at] = "", whole
     found, left_out = annotations_of(page)
-    is_unmapped = partial(raw.FPDFText_HasUnicodeMapError, text_page)
+    is_unmapped = partial(RAW.FPDFText_HasUnicodeMapError, text_page)
     for at, shown in _unread(codes, is_unmapped, left_out).items():
         letters[at] = shown
     text, indices = "".join(letters), [at for at, one in enumerate(letters) for _ in one]
-    text, indices = _from_first_line(text, indices, page.get_rotation(), text_page, raw)
-    text, indices = _with_initials(text, indices, text_page, raw)
+    text, indices = _from_first_line(text, indices, page.get_rotation(), text_page)
+    text, indices = _with_initials(text, indices, text_page)
     if found:
         text, indices = _with_annotations(text, indices, found, text_page)
     text_page.close()
@@ -144,14 +143,12 @@ def page_text(page: Any) -> PageText:
 
 def is_dynamic_form(document: Any) -> bool:
     """Whether a file is an XFA form, whose pages only ask to wait for Adobe Reader."""
-    raw = imported("pypdfium2.raw", "this format", "documents")
-    return bool(document.get_formtype() == raw.FORMTYPE_XFA_FULL)
+    return bool(document.get_formtype() == RAW.FORMTYPE_XFA_FULL)
 
 
 def has_image(page: Any) -> bool:
     """Whether a page shows a picture, as a scan does."""
-    raw = imported("pypdfium2.raw", "this format", "documents")
-    return any(page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE]))
+    return any(page.get_objects(filter=[RAW.FPDF_PAGEOBJ_IMAGE]))
 
 
 def _letter(code: int) -> str:
@@ -197,7 +194,7 @@ def _is_sign(codes: Sequence[int], lost: Sequence[int], word: tuple[int, int]) -
     return len(lost) == 1 and (at_edge or end - start == 1)
 
 
-def _wrongly_ended(codes: Sequence[int], text_page: Any, raw: Any) -> Iterator[tuple[int, str]]:
+def _wrongly_ended(codes: Sequence[int], text_page: Any) -> Iterator[tuple[int, str]]:
     """What to show in place of ends of lines between letters that are side by side.
 
     If more of a page is covered from top to bottom than from left to right, as in a list with page
@@ -206,9 +203,9 @@ def _wrongly_ended(codes: Sequence[int], text_page: Any, raw: Any) -> Iterator[t
     """
     for at, code in enumerate(codes[:-1]):
         if code == _CARRIAGE_RETURN and 0 < at < len(codes) - 2:
-            if (gap := _gap(at - 1, at + 2, text_page, raw)) is not None:
+            if (gap := _gap(at - 1, at + 2, text_page)) is not None:
                 yield at + 1, " " if gap > _LEAST_SPACE else ""
-        elif code == _HYPHEN and _gap(at, at + 1, text_page, raw) is not None:
+        elif code == _HYPHEN and _gap(at, at + 1, text_page) is not None:
             yield at, "-"
 
 
@@ -226,7 +223,7 @@ def _accented(letters: Sequence[str], text_page: Any) -> Iterator[tuple[int, int
                 break
 
 
-def _spread(letters: Sequence[str], text_page: Any, raw: Any) -> Iterator[int]:
+def _spread(letters: Sequence[str], text_page: Any) -> Iterator[int]:
     """The spaces that PDFium puts between letters of a word, such as a title, that are apart.
 
     They are narrower than those between its words.
@@ -238,19 +235,19 @@ def _spread(letters: Sequence[str], text_page: Any, raw: Any) -> Iterator[int]:
         if sum(len(part) == 1 for part in parts) < _LEAST_SINGLE * len(parts):
             continue
         spaces = [at for at in range(*run.span()) if marks[at] == " "]
-        made = [at for at in spaces if raw.FPDFText_IsGenerated(text_page, at) == 1]
-        gaps = [(at, gap) for at in made if (gap := _gap(at - 1, at + 1, text_page, raw))]
+        made = [at for at in spaces if RAW.FPDFText_IsGenerated(text_page, at) == 1]
+        gaps = [(at, gap) for at in made if (gap := _gap(at - 1, at + 1, text_page))]
         within = _BETWEEN_WORDS * min((gap for _, gap in gaps), default=0.0)
         narrow = [at for at, gap in gaps if gap < within]
         most = _MOST_SPREAD if len(narrow) < len(gaps) else _MOST_SPREAD_ALONE
         yield from narrow if within < _BETWEEN_WORDS * most else ()
 
 
-def _gap(at: int, other: int, text_page: Any, raw: Any) -> float | None:
+def _gap(at: int, other: int, text_page: Any) -> float | None:
     """How far a letter is from the next one on its line, in their height; None if it isn't."""
-    along, across = _way(at, other, text_page, raw)
-    length, own = _extent(at, text_page, raw)
-    height = max(own, _extent(other, text_page, raw)[1])
+    along, across = _way(at, other, text_page)
+    length, own = _extent(at, text_page)
+    height = max(own, _extent(other, text_page)[1])
     is_beside = (
         abs(across) < _MOST_RAISED * height
         and -_MOST_OVERLAP * height < along - length < _MOST_SPACE * height
@@ -258,29 +255,29 @@ def _gap(at: int, other: int, text_page: Any, raw: Any) -> float | None:
     return (along - length) / height if is_beside else None
 
 
-def _extent(at: int, text_page: Any, raw: Any) -> tuple[float, float]:
+def _extent(at: int, text_page: Any) -> tuple[float, float]:
     """How long and how high a character is, along its line."""
     left, bottom, right, top = text_page.get_charbox(at, loose=True)
-    angle = raw.FPDFText_GetCharAngle(text_page, at)
+    angle = RAW.FPDFText_GetCharAngle(text_page, at)
     is_level = abs(cos(angle)) > abs(sin(angle))
     return (right - left, top - bottom) if is_level else (top - bottom, right - left)
 
 
-def _way(at: int, other: int, text_page: Any, raw: Any) -> tuple[float, float]:
+def _way(at: int, other: int, text_page: Any) -> tuple[float, float]:
     """The way from a character to another one, along the line of the first, and down from it."""
     places = []
     for index in (at, other):
         x, y = c_double(), c_double()
-        raw.FPDFText_GetCharOrigin(text_page, index, x, y)
+        RAW.FPDFText_GetCharOrigin(text_page, index, x, y)
         places.append((x.value, y.value))
     (x0, y0), (x1, y1) = places
-    angle = raw.FPDFText_GetCharAngle(text_page, at)
+    angle = RAW.FPDFText_GetCharAngle(text_page, at)
     right, up = x1 - x0, y1 - y0
     return right * cos(angle) - up * sin(angle), -right * sin(angle) - up * cos(angle)
 
 
 def _from_first_line(
-    text: str, indices: list[int], turned: int, text_page: Any, raw: Any
+    text: str, indices: list[int], turned: int, text_page: Any
 ) -> tuple[str, list[int]]:
     """A text whose lines begin with the first; PDFium has some that run downwards in reverse.
 
@@ -288,13 +285,13 @@ def _from_first_line(
     """
 
     def runs_down(line: re.Match[str]) -> bool:
-        angle = degrees(raw.FPDFText_GetCharAngle(text_page, indices[line.start(1)]))
+        angle = degrees(RAW.FPDFText_GetCharAngle(text_page, indices[line.start(1)]))
         return abs((turned + angle) % 360 - 90) < _MOST_SLANTED
 
     def is_before(line: re.Match[str], other: re.Match[str]) -> bool:
         first = indices[line.start(1)]
-        along, down = _way(first, indices[other.start(1)], text_page, raw)
-        return down < 0 and abs(along) < _way(first, indices[line.end() - 1], text_page, raw)[0]
+        along, down = _way(first, indices[other.start(1)], text_page)
+        return down < 0 and abs(along) < _way(first, indices[line.end() - 1], text_page)[0]
 
     groups = list[list[re.Match[str]]]()
     for line in _LINE.finditer(text):
@@ -314,17 +311,15 @@ def _from_first_line(
     return "".join(text[at] for at in order), [indices[at] for at in order]
 
 
-def _with_initials(
-    text: str, indices: list[int], text_page: Any, raw: Any
-) -> tuple[str, list[int]]:
+def _with_initials(text: str, indices: list[int], text_page: Any) -> tuple[str, list[int]]:
     """A text with large initials where they belong.
 
     PDFium has them in lines of their own, or before the first word of the line at their foot.
     """
 
     def size(at: int) -> float:
-        raw.FPDFText_GetMatrix(text_page, indices[at], matrix)
-        font = raw.FPDFText_GetFontSize(text_page, indices[at])
+        RAW.FPDFText_GetMatrix(text_page, indices[at], matrix)
+        font = RAW.FPDFText_GetFontSize(text_page, indices[at])
         return float(font * hypot(matrix.c, matrix.d))
 
     def is_large(one: re.Match[str]) -> bool:
@@ -332,7 +327,7 @@ def _with_initials(
         is_in_title = text[after : after + 1].isalpha() and 2 * size(after) > own
         return own > _LEAST_INITIAL * usual and not is_in_title
 
-    matrix = raw.FS_MATRIX()
+    matrix = RAW.FS_MATRIX()
     found = list(_INITIAL.finditer(text))
     sampled = range(0, len(text), len(text) // _LEAST_SAMPLED + 1) if found else ()
     usual = median([size(at) for at in sampled if text[at].isalpha()] or [0])

@@ -25,6 +25,18 @@ _DEEPEST = 8
 _TAG = re.compile("<[^<>]*>")
 
 
+class _Functions:
+    """The functions and numbers of PDFium, which is loaded when the first is used."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(imported("pypdfium2.raw", "this format", "documents"), name)
+        setattr(self, name, found)
+        return found
+
+
+RAW: Any = _Functions()
+
+
 class Annotation(NamedTuple):
     """The text of an annotation, its number on the page and its box there.
 
@@ -39,19 +51,18 @@ class Annotation(NamedTuple):
 
 def annotations_of(page: Any) -> tuple[list[Annotation], Counter[str]]:
     """The annotations of a page that show text, and counts of those that are left out."""
-    raw = _raw()
     found: list[Annotation] = []
     left_out: Counter[str] = Counter()
-    beside = raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_FILEATTACHMENT
+    beside = RAW.FPDF_ANNOT_LINK, RAW.FPDF_ANNOT_POPUP, RAW.FPDF_ANNOT_FILEATTACHMENT
     for number, one in _each(page):
-        kind = raw.FPDFAnnot_GetSubtype(one)
-        if kind in beside or raw.FPDFAnnot_GetFlags(one) & _UNSEEN:
+        kind = RAW.FPDFAnnot_GetSubtype(one)
+        if kind in beside or RAW.FPDFAnnot_GetFlags(one) & _UNSEEN:
             continue
-        is_value = kind == raw.FPDF_ANNOT_WIDGET
+        is_value = kind == RAW.FPDF_ANNOT_WIDGET
         if is_value and (others := _not_chosen(page, one)):
             left_out["options that are not chosen left out"] += others
         text = _value(page, one) if is_value else _contents(one)
-        if text and (is_value or kind == raw.FPDF_ANNOT_FREETEXT):
+        if text and (is_value or kind == RAW.FPDF_ANNOT_FREETEXT):
             found.append(Annotation(number, text, annotation_box(page, number), is_value))
         elif text:
             left_out["comments left out"] += 1
@@ -62,11 +73,10 @@ def annotations_of(page: Any) -> tuple[list[Annotation], Counter[str]]:
 
 def annotation_box(page: Any, number: int) -> Box:
     """The box of an annotation, in units of the page."""
-    raw = _raw()
-    box = raw.FS_RECTF()
-    annotation = raw.FPDFPage_GetAnnot(page, number)
-    raw.FPDFAnnot_GetRect(annotation, box)
-    raw.FPDFPage_CloseAnnot(annotation)
+    box = RAW.FS_RECTF()
+    annotation = RAW.FPDFPage_GetAnnot(page, number)
+    RAW.FPDFAnnot_GetRect(annotation, box)
+    RAW.FPDFPage_CloseAnnot(annotation)
     return box.left, max(box.top, box.bottom), box.right, min(box.top, box.bottom)
 
 
@@ -81,24 +91,18 @@ def attached_files(document: Any) -> Iterator[tuple[str, bytes]]:
 
 def files_on_page(document: Any, page: Any) -> Iterator[tuple[str, bytes]]:
     """Likewise the files that are pinned to a page."""
-    raw = _raw()
     attachment = imported("pypdfium2", "this format", "documents").PdfAttachment
     for _, one in _each(page):
-        is_file = raw.FPDFAnnot_GetSubtype(one) == raw.FPDF_ANNOT_FILEATTACHMENT
-        if is_file and (pinned := raw.FPDFAnnot_GetFileAttachment(one)):
+        is_file = RAW.FPDFAnnot_GetSubtype(one) == RAW.FPDF_ANNOT_FILEATTACHMENT
+        if is_file and (pinned := RAW.FPDFAnnot_GetFileAttachment(one)):
             yield _file(attachment(pinned, document))
 
 
-def _raw() -> Any:
-    return imported("pypdfium2.raw", "this format", "documents")
-
-
 def _each(page: Any) -> Iterator[tuple[int, Any]]:
-    raw = _raw()
-    for number in range(raw.FPDFPage_GetAnnotCount(page)):
-        if one := raw.FPDFPage_GetAnnot(page, number):
+    for number in range(RAW.FPDFPage_GetAnnotCount(page)):
+        if one := RAW.FPDFPage_GetAnnot(page, number):
             yield number, one
-            raw.FPDFPage_CloseAnnot(one)
+            RAW.FPDFPage_CloseAnnot(one)
 
 
 def _file(attachment: Any) -> tuple[str, bytes]:
@@ -114,42 +118,39 @@ def _value(page: Any, annotation: Any) -> str | None:
 
     None if that is no text, empty if it is not known.
     """
-    raw = _raw()
     if not page.formenv:
         return ""
     own = page.formenv, annotation
-    kind = raw.FPDFAnnot_GetFormFieldType(*own)
-    if kind in (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON):
-        return "☒" if raw.FPDFAnnot_IsChecked(*own) else None
-    if kind in (raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX):
+    kind = RAW.FPDFAnnot_GetFormFieldType(*own)
+    if kind in (RAW.FPDF_FORMFIELD_CHECKBOX, RAW.FPDF_FORMFIELD_RADIOBUTTON):
+        return "☒" if RAW.FPDFAnnot_IsChecked(*own) else None
+    if kind in (RAW.FPDF_FORMFIELD_COMBOBOX, RAW.FPDF_FORMFIELD_LISTBOX):
         chosen = _chosen(own)
         if chosen:
-            return "\n".join(_string(raw.FPDFAnnot_GetOptionLabel, *own, at) for at in chosen)
-    elif kind != raw.FPDF_FORMFIELD_TEXTFIELD:
+            return "\n".join(_string(RAW.FPDFAnnot_GetOptionLabel, *own, at) for at in chosen)
+    elif kind != RAW.FPDF_FORMFIELD_TEXTFIELD:
         return ""
-    elif raw.FPDFAnnot_GetFormFieldFlags(*own) & _PASSWORD:
+    elif RAW.FPDFAnnot_GetFormFieldFlags(*own) & _PASSWORD:
         return None
-    return _string(raw.FPDFAnnot_GetFormFieldValue, *own)
+    return _string(RAW.FPDFAnnot_GetFormFieldValue, *own)
 
 
 def _chosen(field: tuple[Any, Any]) -> list[int]:
-    raw = _raw()
-    options = range(max(0, raw.FPDFAnnot_GetOptionCount(*field)))
-    return [at for at in options if raw.FPDFAnnot_IsOptionSelected(*field, at)]
+    options = range(max(0, RAW.FPDFAnnot_GetOptionCount(*field)))
+    return [at for at in options if RAW.FPDFAnnot_IsOptionSelected(*field, at)]
 
 
 def _not_chosen(page: Any, annotation: Any) -> int:
     """The number of options of a list that are shown and not its value."""
-    raw = _raw()
     own = page.formenv, annotation
-    if not page.formenv or raw.FPDFAnnot_GetFormFieldType(*own) != raw.FPDF_FORMFIELD_LISTBOX:
+    if not page.formenv or RAW.FPDFAnnot_GetFormFieldType(*own) != RAW.FPDF_FORMFIELD_LISTBOX:
         return 0
-    return int(raw.FPDFAnnot_GetOptionCount(*own)) - len(_chosen(own))
+    return int(RAW.FPDFAnnot_GetOptionCount(*own)) - len(_chosen(own))
 
 
 def _contents(annotation: Any) -> str:
     """What a note says: its text, or else the words of its text with styles."""
-    read = partial(_string, _raw().FPDFAnnot_GetStringValue, annotation)
+    read = partial(_string, RAW.FPDFAnnot_GetStringValue, annotation)
     return read(b"Contents") or unescape(_TAG.sub(" ", read(b"RC"))).strip()
 
 
@@ -164,15 +165,13 @@ def _string(read: Callable[..., int], *own: Any) -> str:
 
 def _shows_words(annotation: Any) -> bool:
     """Whether an annotation is drawn with letters."""
-    raw = _raw()
-    drawn = range(raw.FPDFAnnot_GetObjectCount(annotation))
-    return any(_has_letters(raw.FPDFAnnot_GetObject(annotation, at)) for at in drawn)
+    drawn = range(RAW.FPDFAnnot_GetObjectCount(annotation))
+    return any(_has_letters(RAW.FPDFAnnot_GetObject(annotation, at)) for at in drawn)
 
 
 def _has_letters(drawn: Any, depth: int = 0) -> bool:
-    raw = _raw()
-    kind = raw.FPDFPageObj_GetType(drawn)
-    if kind != raw.FPDF_PAGEOBJ_FORM or depth == _DEEPEST:
-        return bool(kind == raw.FPDF_PAGEOBJ_TEXT)
-    parts = range(raw.FPDFFormObj_CountObjects(drawn))
-    return any(_has_letters(raw.FPDFFormObj_GetObject(drawn, at), depth + 1) for at in parts)
+    kind = RAW.FPDFPageObj_GetType(drawn)
+    if kind != RAW.FPDF_PAGEOBJ_FORM or depth == _DEEPEST:
+        return bool(kind == RAW.FPDF_PAGEOBJ_TEXT)
+    parts = range(RAW.FPDFFormObj_CountObjects(drawn))
+    return any(_has_letters(RAW.FPDFFormObj_GetObject(drawn, at), depth + 1) for at in parts)
