@@ -209,14 +209,17 @@ def test_notes_that_are_seen_are_read_and_others_counted() -> None:
 
 
 @pytest.mark.parametrize("pinned", [False, True])
-def test_attached_files_are_documents(pinned: bool) -> None:
-    file = "<</Type/Filespec/F(in.txt)/UF(in.txt)/EF<</F {} 0 R>>>>"
+@pytest.mark.parametrize(
+    ("written", "name"), [("(in.txt)", "in.txt"), ("<FEFFD800002E007400780074>", "\ufffd.txt")]
+)
+def test_attached_files_are_documents(written: str, name: str, pinned: bool) -> None:
+    file = f"<</Type/Filespec/F(in.txt)/UF{written}/EF<</F {{}} 0 R>>>>"
     holder = note("FileAttachment", f"/FS {file.format(8)}") if pinned else note("Link", "")
     names = "" if pinned else f"/Names<</EmbeddedFiles<</Names[(in) {file.format(8)}]>>>>"
     content = page(said(OTHER, 72, 700), [holder], [stream(SAYING)], names)
     found = list(read_stream("s", "pdf", io.BytesIO(content), ReadOptions()))
     texts = [(one.id, one.text) for one in found if isinstance(one, Document)]
-    assert texts == [("s", OTHER), ("s/in.txt", SAYING)]
+    assert texts == [("s", OTHER), (f"s/{name}", SAYING)]
 
 
 def test_files_that_are_only_associated_are_counted() -> None:

@@ -107,10 +107,11 @@ def _each(page: Any) -> Iterator[tuple[int, Any]]:
 
 def _file(attachment: Any) -> tuple[str, bytes]:
     error = imported("pypdfium2", "this format", "documents").PdfiumError
+    name = _string(RAW.FPDFAttachment_GetName, attachment)  # as it is, even if it is damaged
     try:
-        return attachment.get_name(), bytes(attachment.get_data())
+        return name, bytes(attachment.get_data())
     except error:
-        return attachment.get_name(), b""
+        return name, b""
 
 
 def _value(page: Any, annotation: Any) -> str | None:
