@@ -360,6 +360,22 @@ def test_files_whose_names_are_those_of_folders_cost_no_message(name: str) -> No
     assert set(found.values()) == {"Plan\nHello", "Cancel it."}
 
 
+@pytest.mark.parametrize(
+    "more", ["; name*0*=utf-8''a; name*=b", "; charset*0*=u%00''a", '; x="\u20ac"']
+)
+def test_a_damaged_type_costs_no_words(more: str) -> None:
+    inside = parts("mixed", f"Content-Type: text/plain{more}\n\nI cancel")
+    outside = parts("mixed", f"{PLAIN}Hello", ATTACHED.replace('"a.txt"', f"a.txt{more}"))
+    assert texts(mail(inside))["m"] == "Plan\nI cancel"
+    assert texts(mail(outside))["m"] == "Plan\nHello"
+    behind = outside.replace("multipart/mixed", f"multipart/mixed{more}")
+    assert "attached" in " ".join(texts(mail(behind)).values())
+
+
+def test_a_damaged_type_of_parts_without_their_boundary_costs_no_words() -> None:
+    assert body(f"Content-Type: multipart/mix\xe9d\n\n--B\n{PLAIN}Hello\n--B--\n") == "Hello"
+
+
 def test_parts_that_are_too_deep_are_told() -> None:
     deep = "Subject: a\nContent-Type: message/rfc822\n\n" * 200
     behind = parts("mixed", f"{PLAIN}one") + f"--B\n{deep}"

@@ -110,6 +110,16 @@ class Part(Message):
         whole = i is None and not decode
         return self._payload if whole else super().get_payload(i, decode)  # type: ignore[call-overload]
 
+    def get_param(
+        self, param: str, failobj: Any = None, header: str = "content-type", unquote: bool = True
+    ) -> Any:
+        """A parameter; the library fails if one is sent in parts and as a whole, and on zeros."""
+        try:
+            found = super().get_param(param, failobj, header, unquote)
+        except TypeError:
+            return failobj
+        return found[2] if isinstance(found, tuple) and "\0" in str(found[0]) else found
+
     def get_boundary(self, failobj: Any = None) -> Any:
         """The boundary as it is written; the library takes ``<`` and ``>`` off."""
         value = self.get_param("boundary", failobj, unquote=False)
@@ -362,7 +372,7 @@ def _lost(part: Part) -> Part | None:
     if boundary is None or f"--{boundary}" not in text:
         return None
     head = f'Content-Type: {kind}; boundary="{boundary}"\n\n'
-    again = parsed((head + text).encode("ascii", "surrogateescape"))
+    again = parsed((head + text).encode(UTF8, "surrogateescape"))
     return again if again.is_multipart() else None
 
 
