@@ -58,7 +58,7 @@ def read_xlsx(source: str, stream: BinaryIO, options: ReadOptions) -> FileStream
         cells = _Cells(package)
         for name, part in list(_sheets(package)):
             # Rows are counted through the sheets, so that no two documents share an id.
-            before = found[-1].number if found else 0
+            before = (found[-1].number or 0) if found else 0
             texts = _rows(_Sheet(package, part, cells), name, options, found, before)
             yield from (Turn(text, fields={"sheet": name}) for text in texts)
             packed.extend(package.beside(source, part))
