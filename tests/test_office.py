@@ -479,6 +479,13 @@ class TestExcel:
         found = read("xlsx", sheets(f"<s:sheetData>{row(*cells)}</s:sheetData>"))
         assert (found.text, found.counts) == ("oops\t3\tseen", {"cells without their text": 1})
 
+    def test_damaged_numbers_of_rows_and_columns_cost_no_cells(self) -> None:
+        columns = '<s:cols><s:col min="a" max="9" hidden="0"/><s:col min="a" hidden="1"/></s:cols>'
+        rows = row(cell("one")).replace("<s:row", '<s:row r="x"') + row(cell("two"))
+        rows += row(cell("three")).replace("<s:c ", '<s:c r="ABCD1" ')
+        found = read("xlsx", sheets(f"{columns}<s:sheetData>{rows}</s:sheetData>"))
+        assert (found.text, found.counts) == ("one\ntwo\nthree", {})
+
     def test_cells_of_columns_without_a_name_are_counted(self) -> None:
         head, cells = row(cell("id"), cell("text")), row(*map(cell, ("1", "seen", "a", "b")))
         found = read("xlsx", sheets(f"<s:sheetData>{head}{cells}</s:sheetData>"))

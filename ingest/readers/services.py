@@ -324,4 +324,3 @@ def _turn(said: list[Said], text: str) -> Turn:
 def words_of(text: str) -> Counter[str]:
     """The words of a text, folded, each as often as it comes."""
     return Counter(_WORD.findall(text.casefold()))
-

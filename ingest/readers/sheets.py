@@ -29,7 +29,7 @@ from slice_os.ingest.readers.reader import (
 from slice_os.ingest.readers.records import documents_of
 from slice_os.ingest.readers.tables import NAMELESS, check_columns, needed_columns
 
-_LETTERS = re.compile("[A-Z]+")
+_LETTERS = re.compile("[A-Z]{1,3}(?![A-Z])")
 _HIDDEN = ("hidden", "veryHidden")
 _EDGES = tuple(
     f"{which}{edge}" for which in ("odd", "even", "first") for edge in ("Header", "Footer")
@@ -127,13 +127,13 @@ class _Sheet:
             name = name_of(element)
             hidden = is_on(element.get("hidden"))
             if name == "row":
-                number = int(element.get("r") or number + 1)
+                number = _whole(element.get("r"), number + 1)
                 row = dict(self._cells.row(element))
                 count(self._package.counts, "hidden rows left out", hidden and bool(row))
                 if row and not hidden:
                     yield number, row
             elif name == "col" and hidden:
-                self._hidden.append((int(element.get("min", 0)), int(element.get("max", 0))))
+                self._hidden.append((_whole(element.get("min")), _whole(element.get("max"))))
             elif name in _EDGES and _CODE.sub("", element.text or "").strip():
                 count(self._package.counts, "headers and footers left out")
 
@@ -198,14 +198,14 @@ class _Cells:
             count(self._counts, "formulas without a stored value", missing)
             return None
         if kind == "s":
-            text = self._strings.get(int(stored) if stored.isdecimal() else -1)
+            text = self._strings.get(_whole(stored, -1))
             count(self._counts, "cells without their text", text is None)
             return text
         if kind == "b":
             return stored == "1"
         if kind == "n":
             with suppress(ValueError):  # what is no number is shown as it is
-                return self._number(stored, int(cell.get("s", 0)))
+                return self._number(stored, _whole(cell.get("s")))
         return unescaped(stored)
 
     def _number(self, stored: str, style: int) -> Cell:
@@ -216,6 +216,11 @@ class _Cells:
                 found = self._from_excel(value, self._epoch, timedelta=kind == "duration")
                 return _clock(found) if isinstance(found, timedelta) else found.isoformat()
         return value
+
+
+def _whole(written: str | None, otherwise: int = 0) -> int:
+    """A number in an attribute, or another one where it is missing or damaged."""
+    return int(written) if written and written.isdecimal() and len(written) < 10 else otherwise
 
 
 def _kinds(package: Package) -> Iterator[str]:
