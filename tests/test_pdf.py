@@ -16,7 +16,7 @@ from slice_os.ingest.readers.reader import PackedFile
 from slice_os.ingest.reading import read_stream
 from slice_os.text.documents import Document
 
-from .many_formats import OTHER, SAYING, pdf_of
+from .many_formats import OTHER, SAYING, pdf, pdf_of
 
 pytest.importorskip("pypdfium2")
 
@@ -220,6 +220,15 @@ def test_attached_files_are_documents(written: str, name: str, pinned: bool) -> 
     found = list(read_stream("s", "pdf", io.BytesIO(content), ReadOptions()))
     texts = [(one.id, one.text) for one in found if isinstance(one, Document)]
     assert texts == [("s", OTHER), (f"s/{name}", SAYING)]
+
+
+def test_a_damaged_page_costs_no_other() -> None:
+    content = pdf(OTHER, "lost", SAYING).replace(b"4 0 R 6 0 R", b"4 0 R 99 0 R")
+    text, counts, _ = read(content)
+    assert (text, counts) == (f"{OTHER}\n{SAYING}", {"damaged pages left out": 1})
+    lost = content.replace(b"4 0 R 99 0 R 8 0 R", b"97 0 R 98 0 R 99 0 R")
+    (bad,) = read_stream("s", "pdf", io.BytesIO(lost), ReadOptions())
+    assert bad.reason == "no text in it; damaged pages left out: 3"  # type: ignore[union-attr]
 
 
 def test_files_that_are_only_associated_are_counted() -> None:

@@ -18,6 +18,7 @@ from slice_os.ingest.readers.reader import (
     Turn,
     counted,
     extracted,
+    needs,
 )
 from slice_os.text.pdf import DOUBTFUL, UNREAD, has_image, is_dynamic_form, open_pdf, page_text
 from slice_os.text.pdf_annotations import attached_files, files_on_page
@@ -39,12 +40,17 @@ def read_pdf(source: str, stream: BinaryIO, options: ReadOptions) -> FileStream:
 
     def pages(content: BinaryIO) -> Iterator[Turn]:
         nonlocal total
-        raw = content.read()
+        raw, damaged = content.read(), needs("pypdfium2").PdfiumError
         with open_pdf(raw) as document:
             if is_dynamic_form(document):
                 counts["forms that only Adobe Reader shows left out"] += 1
             attached.extend(starmap(Attachment, attached_files(document)))
-            for total, page in enumerate(document, 1):
+            for total in range(1, len(document) + 1):
+                try:
+                    page = document[total - 1]
+                except damaged:
+                    counts["damaged pages left out"] += 1
+                    continue
                 text, _, left_out = page_text(page)
                 counts.update(left_out)
                 if not text.strip() and UNREAD not in left_out and has_image(page):
