@@ -303,6 +303,15 @@ class TestArchives:
             archive.addfile(entry)
         assert "a.txt tells 99,999," in reason(read("tar", out.getvalue()))
 
+    @pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.html", "a.mbox"])
+    def test_damage_behind_the_beginning_of_a_file_is_that_of_the_archive(self, name: str) -> None:
+        lines = "text\n" + "".join(f"{number**9}\n" for number in range(20_000))
+        content = bytearray(zipped({name: lines.encode(), "b.txt": SAYING.encode()}))
+        content[-len(content) // 4] ^= 0xFF
+        *_, bad, whole = read("zip", bytes(content))
+        assert reason([bad]).startswith("a damaged archive: ")
+        assert only(Document, [whole]).text == SAYING
+
     def test_damaged_lzma_says_so(self) -> None:
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_LZMA) as archive:

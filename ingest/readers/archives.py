@@ -49,16 +49,13 @@ _FILE = 1 << 12
 SLOW = 1 << 27
 """What a file that takes too long counts."""
 
+_BROKEN_OFF = zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, LZMAError
 DAMAGED = (
-    zipfile.BadZipFile,
-    tarfile.TarError,
-    zlib.error,
-    EOFError,
+    *_BROKEN_OFF,
     IndexError,  # of an entry without a name
     OSError,
     NotImplementedError,
     ValueError,
-    LZMAError,
     MemoryError,  # of a dictionary of gigabytes
 )
 """What the libraries raise on a damaged archive."""
@@ -108,11 +105,17 @@ class Unpacked:
             )
 
     def bounded(self, stream: IO[bytes]) -> IO[bytes]:
-        """A file in it as a stream that counts, and ends with an error at the limit."""
+        """A file in it as a stream that counts, and ends with an error at the limit.
+
+        Where it is damaged, it ends with an `OSError`, which no reader takes for its own.
+        """
         self.add(_FILE)
 
         def read(most: int) -> bytes:
-            found = stream.read(most)
+            try:
+                found = stream.read(most)
+            except _BROKEN_OFF as error:
+                raise OSError(error) from None
             self.add(len(found))
             return found
 
