@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import zipfile
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -113,6 +114,17 @@ DRAWN = {"a.svg": "<svg><text>Drawn</text></svg>"}
 )
 def test_chapters_are_found_or_told(content: bytes, text: str, counts: dict[str, int]) -> None:
     assert read(content) == (text, counts)
+
+
+@pytest.mark.parametrize("lost", ["<div>" * 20_000 + "lost", "lost"])
+def test_a_damaged_chapter_costs_no_others(lost: str) -> None:
+    content = book({"a.xhtml": page("<p>One"), "b.xhtml": page(lost), "c.xhtml": page("<p>Two")})
+    with zipfile.ZipFile(io.BytesIO(content)) as whole:
+        entry = whole.getinfo("b/b.xhtml")
+        at = entry.header_offset + 30 + len(entry.filename) + entry.compress_size // 2
+    damaged = bytearray(content)
+    damaged[at] ^= 0xFF if lost == "lost" else 0
+    assert read(bytes(damaged)) == ("One\nTwo", {"damaged chapters left out": 1})
 
 
 @pytest.mark.parametrize(

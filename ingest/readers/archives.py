@@ -49,9 +49,10 @@ _FILE = 1 << 12
 SLOW = 1 << 27
 """What a file that takes too long counts."""
 
-_BROKEN_OFF = zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, LZMAError
+BROKEN_OFF = zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, LZMAError
+"""What the libraries raise where a file in an archive is damaged."""
 DAMAGED = (
-    *_BROKEN_OFF,
+    *BROKEN_OFF,
     IndexError,  # of an entry without a name
     OSError,
     NotImplementedError,
@@ -114,7 +115,7 @@ class Unpacked:
         def read(most: int) -> bytes:
             try:
                 found = stream.read(most)
-            except _BROKEN_OFF as error:
+            except BROKEN_OFF as error:
                 raise OSError(error) from None
             self.add(len(found))
             return found

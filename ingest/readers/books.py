@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 from slice_os.errors import ENCRYPTED, InputError
+from slice_os.ingest.readers.archives import BROKEN_OFF
 from slice_os.ingest.readers.markup import LONGEST_TITLE, TITLE, html_sections
 from slice_os.ingest.readers.package import count
 from slice_os.ingest.readers.reader import (
@@ -73,8 +74,12 @@ class _Book:
             raise InputError(ENCRYPTED)
         count(self._counts, "encrypted chapters left out", len(encrypted))
         for name in names:
-            if name is not None and name not in locked:
+            if name is None or name in locked:
+                continue
+            try:
                 yield from html_sections(self._book.read(name), counts=self._counts)
+            except (InputError, *BROKEN_OFF):
+                count(self._counts, "damaged chapters left out")
 
     def _locked(self) -> set[str | None]:
         """The files that are encrypted; fonts often are, in books that anybody may read."""

@@ -48,10 +48,10 @@ def read_pdf(source: str, stream: BinaryIO, options: ReadOptions) -> FileStream:
             for total in range(1, len(document) + 1):
                 try:
                     page = document[total - 1]
+                    text, _, left_out = page_text(page)
                 except damaged:
                     counts["damaged pages left out"] += 1
                     continue
-                text, _, left_out = page_text(page)
                 counts.update(left_out)
                 if not text.strip() and UNREAD not in left_out and has_image(page):
                     counts[_IMAGES] += 1
