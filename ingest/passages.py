@@ -60,10 +60,7 @@ def align_document(document: Document, encoder: SpanEncoder) -> tuple[Reading, A
 
 
 def cut_passages(
-    document: Document,
-    reading: Reading,
-    aligned: AlignedText,
-    max_pieces: int = DEFAULT_MAX_PIECES,
+    document: Document, reading: Reading, aligned: AlignedText, max_pieces: int = DEFAULT_MAX_PIECES
 ) -> list[PassageRange]:
     """Passages of as many whole sentences as fit, each within one speaker's turn.
 

@@ -15,13 +15,7 @@ from slice_os.errors import InputError, kind_of
 from slice_os.ingest.readers.date_columns import DateFormats
 from slice_os.ingest.readers.dates import read_date
 from slice_os.ingest.readers.decoding import UTF8
-from slice_os.ingest.readers.reader import (
-    BadRecord,
-    ReadOptions,
-    bad_record,
-    is_blank,
-    join_turns,
-)
+from slice_os.ingest.readers.reader import BadRecord, ReadOptions, bad_record, is_blank, join_turns
 from slice_os.ingest.readers.services import EMPTY, UNREAD, transcript, unread, words_of
 from slice_os.ingest.readers.turns import (
     CHAT_TIMES,

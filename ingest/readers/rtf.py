@@ -16,13 +16,7 @@ from slice_os.errors import InputError
 from slice_os.ingest.readers.decoding import codec_of, decoded
 from slice_os.ingest.readers.package import count, edges
 from slice_os.ingest.readers.paragraphs import FORMULAS, TEXT_BOX
-from slice_os.ingest.readers.reader import (
-    UNREADABLE,
-    DocumentStream,
-    ReadOptions,
-    Turn,
-    extracted,
-)
+from slice_os.ingest.readers.reader import UNREADABLE, DocumentStream, ReadOptions, Turn, extracted
 
 _TOKEN = re.compile(
     r"\\(?P<word>[A-Za-z]{1,32})(?P<number>-?\d{1,10})? ?|\\'(?P<byte>[0-9A-Fa-f]{2})|"

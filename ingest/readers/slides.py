@@ -8,13 +8,7 @@ from typing import Any, BinaryIO
 
 from slice_os.ingest.readers.package import Package, attribute, count, is_on
 from slice_os.ingest.readers.paragraphs import Walk
-from slice_os.ingest.readers.reader import (
-    FileStream,
-    PackedFile,
-    ReadOptions,
-    Turn,
-    extracted,
-)
+from slice_os.ingest.readers.reader import FileStream, PackedFile, ReadOptions, Turn, extracted
 
 # Of the page that the notes are printed on.
 _EDGES = frozenset(["sldNum", "dt", "hdr", "ftr"])
