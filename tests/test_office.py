@@ -344,6 +344,19 @@ class TestWord:
         content = zipped({**files, "word/document.xml": f"<x>{body}</x>".encode()})
         assert read("docx", content).text == SAYING
 
+    @pytest.mark.parametrize("kind", ["header", "styles", "comments", "numbering"])
+    def test_damaged_parts_cost_no_others(self, kind: str) -> None:
+        relations = {"word/document.xml": [(kind, "word/own.xml")]}
+        body = document(paragraph(run(SAYING)))
+        found = read("docx", office("docx", body, {"word/own.xml": b"<w:oops"}, relations))
+        assert found.text == SAYING
+        assert set(found.counts) == {"damaged parts left out"}
+
+    def test_a_damaged_slide_costs_no_other(self) -> None:
+        pages = (slide(shape(text)) for text in ("One", "lost", "Two"))
+        found = read("pptx", slides(*pages, parts={"ppt/s2.xml": b"<oops"}))
+        assert (found.text, found.counts) == ("One\nTwo", {"damaged parts left out": 1})
+
     def test_no_address_of_an_object_is_shown(self) -> None:
         (told,) = read("docx", zipped({"a": b"b"})).bad
         assert "0x" not in told

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import unquote
 
 from slice_os.errors import InputError
+from slice_os.ingest.readers.archives import BROKEN_OFF
 from slice_os.ingest.readers.reader import PackedFile, ReadOptions, Turn, needs
 
 _USUAL = ("word/document.xml", "ppt/presentation.xml", "xl/workbook.xml")
@@ -56,14 +57,20 @@ class Package:
         name = self._names.get(part) or self._names.get(part.lower())
         return None if name is None else self._archive.read(name)
 
-    def root(self, part: str) -> Any:
-        """The root of a part's XML, empty if it is not there, which counts.
+    def root(self, part: str, damaged: str = "damaged parts left out") -> Any:
+        """The root of a part's XML; empty if it is not there, or ``damaged``, which counts.
 
-        Raises an ``lxml.etree.XMLSyntaxError`` if it is damaged.
+        Raises an ``lxml.etree.XMLSyntaxError`` or another error if the main part is damaged.
         """
-        content = self.read(part)
-        count(self.counts, "missing parts", content is None)
-        return _parsed(content or b"<none/>", recover=False)
+        try:
+            content = self.read(part)
+            count(self.counts, "missing parts", content is None)
+            return _parsed(content or b"<none/>", recover=False)
+        except (SyntaxError, *BROKEN_OFF):
+            if part == self.main:
+                raise
+            count(self.counts, damaged)
+            return _parsed(b"<none/>", recover=False)
 
     def elements(self, part: str, *names: str) -> Iterator[Any]:
         """The elements of these names, one after the other; each is gone when the next comes."""

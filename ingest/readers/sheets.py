@@ -227,11 +227,7 @@ def _kinds(package: Package) -> Iterator[str]:
     """For each style of cells, whether its numbers are a ``date`` or a ``duration``; or empty."""
     numbers = needs("openpyxl.styles.numbers")
     for part in package.related(package.main, "styles"):
-        try:
-            root = package.root(part)
-        except SyntaxError:
-            count(package.counts, "damaged styles, so that dates are numbers")
-            continue
+        root = package.root(part, "damaged styles, so that dates are numbers")
         codes = {str(number): code for number, code in numbers.BUILTIN_FORMATS.items()}
         for one in root.iterfind("{*}numFmts/{*}numFmt"):
             codes[one.get("numFmtId")] = one.get("formatCode")
