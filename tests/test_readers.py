@@ -501,6 +501,12 @@ def test_a_bad_line_of_utf_16_does_not_stop_the_file() -> None:
     assert found[1].reason == "not valid utf-16-le; choose another --encoding"
 
 
+@pytest.mark.parametrize("encoding", ["utf-9", "hex", "undefined", "utf-8\0"])
+def test_an_encoding_that_no_text_has_is_refused(encoding: str) -> None:
+    with pytest.raises(InputError, match=r"^no encoding '"):
+        ReadOptions(encoding=encoding)
+
+
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "UTF-32-LE"])
 def test_a_byte_order_mark_belongs_to_no_column(encoding: str) -> None:
     content = "\ufefftext,n\nend it,1\n".encode(encoding)
