@@ -255,6 +255,14 @@ class TestFiles:
             with pytest.raises(InputError, match=f"{told}.*; save it as “CSV UTF-8”$"):
                 list(labelled_rows(name))
 
+    def test_numbers_of_many_digits_stay_texts(self, tmp_path: Path) -> None:
+        digits = {"card": "4000123412341234", "id": "20000000000000000000", "age": "42"}
+        write_hits([replace(HIT, metadata=digits)], tmp_path / "hits.xlsx")
+        rows = openpyxl.load_workbook(tmp_path / "hits.xlsx").active.iter_rows(values_only=True)
+        found = dict(zip(*rows, strict=True))
+        values = [found[f"metadata.{name}"] for name in digits]
+        assert values == ["4000123412341234", "20000000000000000000", 42]
+
     def test_offsets_are_whole_numbers(self, tmp_path: Path) -> None:
         path = tmp_path / "hits.csv"
         write_hits([HIT], path)

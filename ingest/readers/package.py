@@ -104,12 +104,9 @@ class Package:
 
     @cached_property
     def styles(self) -> list[Any]:
-        """The roots of a Word file's styles; damaged ones, without which words are read, count."""
-        try:
-            return [self.root(part) for part in self.related(self.main, "styles")]
-        except SyntaxError:
-            count(self.counts, "damaged styles, so that headings and hidden texts are unknown")
-            return []
+        """The roots of a Word file's styles; without damaged ones, words are read all the same."""
+        damaged = "damaged styles, so that headings and hidden texts are unknown"
+        return [self.root(part, damaged) for part in self.related(self.main, "styles")]
 
     @cached_property
     def hidden_styles(self) -> frozenset[str]:

@@ -23,6 +23,8 @@ from slice_os.tables.table import Column, Kind, spooled, write_parquet
 from slice_os.text.documents import Scalar, field_text
 
 # The first columns of tables for people; see `labelled_rows` for the label.
+# Spreadsheets keep fifteen digits.
+_EXACT = 10**15 - 1
 _FIRST: dict[str, Kind] = {
     "label": "text",
     "phrase": "text",
@@ -172,9 +174,11 @@ def _for_people(hit: Hit) -> dict[str, Any]:
 
 
 def _plain(value: Scalar) -> Scalar:
-    """A number that came as text, such as from a CSV file, if it would be written the same."""
+    """A number that came as text, such as from a CSV file, if sheets would write it the same."""
     number = parse_number(value) if isinstance(value, str) else None
-    return value if number is None or field_text(number) != value else number
+    if number is None or abs(number) > _EXACT or field_text(number) != value:
+        return value
+    return number
 
 
 # A new format is a module and a line here; the longest ending of a name decides.
