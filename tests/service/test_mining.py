@@ -64,7 +64,7 @@ def test_stores_are_asked_in_the_threads_for_mining_alone(
 
     monkeypatch.setattr(ServedStores, "get", noted)
     body = {"phrases": PHRASES, "exhaustive": False}
-    assert lines(client.post("/mine", json=body))[-1]["summary"]["exhaustive"]
+    assert lines(client.post("/mine", json=body))[-1]["summary"]["complete"]
     assert threads == {"mine"}
 
 

@@ -339,8 +339,9 @@ def test_counts_follow_the_store_and_the_topic(settings: ServiceSettings, own_st
         more = {"id": "more", "text": "I want to cancel my subscription."}
         client.post("/documents", json={"documents": [more]})
         assert total() == 3
-        # As if SQLite had deleted its log between two looks at the folder.
-        (Path(own_store) / "store.sqlite-gone").symlink_to("nowhere")
+        if (folder := Path(own_store)).is_dir():
+            # As if SQLite had deleted its log between two looks at the folder.
+            (folder / "store.sqlite-gone").symlink_to("nowhere")
         assert total() == 3
         other = CANCEL | {"where": {}, "threshold": 1}
         client.put("/topics/cancel", json=other, headers={"If-Match": tag})
