@@ -29,7 +29,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import numpy as np
 import orjson
@@ -38,6 +37,7 @@ from scipy.optimize import minimize
 
 from recipes.read_contrasts import DEVELOPMENT, benchmark_phrases
 from recipes.verifier_parts.builder import HASHES
+from recipes.verifier_parts.odds import Reads, bundled_odds
 from recipes.verifier_parts.read_hits import labelled_rows
 from recipes.verifier_parts.written import written_rows
 from slice_os import Hit, SpanEncoder
@@ -46,14 +46,9 @@ from slice_os.datasets.decontamination import read_hashes, sentence_hash
 from slice_os.evaluation.calibration import expected_calibration_error
 from slice_os.evaluation.contrasts import read_pairs
 from slice_os.evaluation.measures import ranks
-from slice_os.verifier.bundled import NETWORK
 from slice_os.verifier.claims import Claim, claim_in, claim_of
-from slice_os.verifier.cross_encoder import CrossEncoderVerifier
 from slice_os.verifier.decision import DECISION, Decision, log_odds, place
 from slice_os.verifier.similarity import SimilarityReader, numbers_of
-
-if TYPE_CHECKING:  # it needs torch
-    from recipes.verifier_parts.claim_network import Reads
 
 FITTED = ("contracts", "dialogues", "everyday", "support", "bookings", "reviews", "stories")
 ALL = (*KINDS, *BLIND, *LATER, *LAST, *THIRD, *FOURTH)
@@ -93,11 +88,6 @@ class Told:
     prior: Float64Array
     read: Float64Array
     numbers: Float64Array
-
-
-def bundled(claims: Sequence[Claim]) -> list[float]:
-    """The log-odds by the bundled network."""
-    return [log_odds(one.probability) for one in CrossEncoderVerifier(NETWORK).check(claims)]
 
 
 def told(claims: Sequence[tuple[Claim, bool]], encoder: SpanEncoder, reads: Reads) -> Told:
@@ -379,11 +369,12 @@ def main() -> None:
     if part and chosen.write:
         parser.error("--write needs all sets: leave out --kind, --every and --trained")
     encoder = SpanEncoder()
-    reads: Reads = bundled
     if chosen.trained:
         from recipes.verifier_parts.claim_network import trained_odds
 
         reads = trained_odds(chosen.trained)
+    else:
+        reads = bundled_odds()
     sets = kept(chosen.read, chosen.data, chosen.kind or ALL, chosen.every, encoder, reads)
     own = encoder.card.encoder_id
     decision = fit(sets, learned(sets), own)

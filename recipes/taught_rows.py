@@ -23,19 +23,18 @@ from random import Random
 
 from recipes.found_contrasts import hit_row, hits_of, phrases
 from recipes.read_contrasts import allowed, development_phrases
-from recipes.verifier_parts.claim_network import Reads, trained_odds
+from recipes.verifier_parts.claim_network import trained_odds
 from recipes.verifier_parts.contrast_rows import (
     ContrastRow,
     read_rows,
     sampled_rows,
     write_rows,
 )
+from recipes.verifier_parts.odds import Reads, bundled_odds
 from recipes.verifier_parts.read_hits import CORPORA, searched_texts
 from slice_os import Document, SpanEncoder
-from slice_os.verifier.bundled import NETWORK
-from slice_os.verifier.claims import Claim, claim_in
-from slice_os.verifier.cross_encoder import CrossEncoderVerifier
-from slice_os.verifier.decision import log_odds, probability_of
+from slice_os.verifier.claims import claim_in
+from slice_os.verifier.decision import probability_of
 
 READ, UNREAD = "read-", "unread-"
 RANKS = (*range(7), 9, 14, 24)
@@ -110,12 +109,8 @@ def main() -> None:
     searched = unread(options.data, read, some, options.share, rng)
     found = (row for row in searched if row.phrase not in left and fits(row))
     natural = [*read[: int(options.share * len(read))], *found]
-    teacher, bundled = trained_odds(options.teacher), CrossEncoderVerifier(NETWORK)
-
-    def of_bundled(claims: Sequence[Claim]) -> list[float]:
-        return [log_odds(one.probability) for one in bundled.check(claims)]
-
-    write_rows(chain(taught(natural, teacher), taught(kept, of_bundled)), options.out)
+    teacher, bundled = trained_odds(options.teacher), bundled_odds()
+    write_rows(chain(taught(natural, teacher), taught(kept, bundled)), options.out)
 
 
 if __name__ == "__main__":

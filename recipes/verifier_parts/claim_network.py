@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,11 +20,10 @@ from slice_os.encoder.token_model import pad
 from slice_os.verifier.claims import Claim
 from slice_os.verifier.cross_encoder import AGAINST, ClaimInputs
 
+from .odds import Reads
+
 BATCH = 32
 WEIGHTS = "model.safetensors"
-
-Reads: TypeAlias = Callable[[Sequence[Claim]], Sequence[float]]
-"""The log-odds of claims by a network."""
 
 
 class TypedNetwork(nn.Module):  # type: ignore[misc]

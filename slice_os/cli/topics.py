@@ -213,15 +213,12 @@ def learn(
                     continue
                 learned = learn_topic(topic, mine, encodes, exclusive=exclusive)
                 if others := len(mine) - learned.labels:
-                    told = (
-                        f"{topic.name}: {others} labels of others, or without words, teach nothing"
-                    )
-                    click.echo(printable(told), err=True)
+                    told = f"{others} labels of others, or without words, teach nothing"
+                    click.echo(printable(f"{topic.name}: {told}"), err=True)
                 click.echo(f"# {printable(str(path))}\n{learned_table(learned)}")
-                if corpus:
-                    taught = replace(topic, learned=learned)
-                    for line in _changed(corpus, topic, taught, labels):
-                        click.echo(f"# {printable(line)}")
+                taught = replace(topic, learned=learned)
+                for line in _changed(corpus, topic, taught, labels) if corpus else ():
+                    click.echo(f"# {printable(line)}")
                 if not dry_run:
                     write_learned(path, learned)
             except InputError as error:

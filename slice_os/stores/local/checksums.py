@@ -45,6 +45,12 @@ def sound_row(connection: Database, table: str, key: int) -> tuple[Any, ...]:
     return row
 
 
+def sound_document(connection: Database, doc_id: str) -> tuple[Any, ...] | None:
+    """The columns of a document as `sound_row` gives them; None if it is not there."""
+    row = connection.row("SELECT id FROM documents WHERE doc_id = ?", doc_id)
+    return row and sound_row(connection, "documents", *row)
+
+
 def note_source(connection: Database, source: str, signature: str | None) -> None:
     """Note how a source was read, None to forget it, and the checksum of all sources.
 

@@ -21,7 +21,13 @@ from slice_os.spans.cosines import SpanLayout, best_by_word, inverse_norms, word
 from slice_os.spans.passages import DocumentPart, EncodedPassage, dequantise, own_fields
 from slice_os.stores.candidates import PassageKey, ScoredCandidates, StoredPassage
 from slice_os.stores.local.arrays import Arrays, PassageTable, file_rows, rows_of, rows_with
-from slice_os.stores.local.checksums import CheckedPassages, damaged_rows, sound_row, stored_rows
+from slice_os.stores.local.checksums import (
+    CheckedPassages,
+    damaged_rows,
+    sound_document,
+    sound_row,
+    stored_rows,
+)
 from slice_os.stores.local.fields import admitted_rows
 from slice_os.stores.local.files import (
     DATABASE,
@@ -217,11 +223,11 @@ class Snapshot:
         """A document as it was written, with all its passages; None if it is not there."""
         connection = self._connection
         with self._lock, errors_explained(connection.folder):
-            row = connection.row("SELECT id FROM documents WHERE doc_id = ?", doc_id)
+            row = sound_document(connection, doc_id)
             if row is None:
                 return None
-            _, _, source, fingerprint, text, fields = sound_row(connection, "documents", *row)
-            keys = connection.column("SELECT id FROM passages WHERE document = ?", *row)
+            number, _, source, fingerprint, text, fields = row
+            keys = connection.column("SELECT id FROM passages WHERE document = ?", number)
         passages = (one.encoded for one in self.load(keys).values())
         metadata = orjson.loads(fields)
         document = KeptDocument(doc_id, text, metadata, source=source, kept=fingerprint)

@@ -22,7 +22,7 @@ from slice_os.spans.passages import DocumentPart
 from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.local import fields
 from slice_os.stores.local.arrays import Arrays, PassageTable, read_table
-from slice_os.stores.local.checksums import CheckedPassages, sound_row
+from slice_os.stores.local.checksums import CheckedPassages, sound_document
 from slice_os.stores.local.compaction import DEAD_SHARE, compact
 from slice_os.stores.local.faults import Fault, find_faults
 from slice_os.stores.local.faults import repair as repair_store
@@ -253,10 +253,8 @@ class LocalStore:
         self._connections.close()
 
     def _document(self, doc_id: str) -> tuple[Any, ...] | None:
-        """The columns of a document that its checksum covers; None if the id is unknown."""
         with self._reading() as connection:
-            row = connection.row("SELECT id FROM documents WHERE doc_id = ?", doc_id)
-            return row and sound_row(connection, "documents", *row)
+            return sound_document(connection, doc_id)
 
     def _select_each(
         self, statement: str, names: Iterable[str], *others: int
