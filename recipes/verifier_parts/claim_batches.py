@@ -46,6 +46,14 @@ class ClaimBatch:
     against: IntArray
 
 
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Rows of one phrase, and the word pieces of the longest claim, about."""
+
+    rows: list[ContrastRow]
+    length: int
+
+
 class ClaimBatches:
     """Contrasts as batches, epoch by epoch, without end; the same seed gives the same ones."""
 
@@ -61,7 +69,7 @@ class ClaimBatches:
         self._inputs = inputs
         self._longest, self._budget, self._seed = max_length, batch_pieces, seed
         self._groups = [
-            rows[first : first + _MOST]
+            self._group(rows[first : first + _MOST])
             for rows in by_phrase(contrasts).values()
             for first in range(0, len(rows), _MOST)
         ]
@@ -70,34 +78,35 @@ class ClaimBatches:
         """The batches of all steps but the first so many."""
         return map(self._batch, islice(self._planned(), steps, None))
 
-    def _planned(self) -> Iterator[list[list[ContrastRow]]]:
+    def _group(self, rows: list[ContrastRow]) -> _Group:
+        claims = [claim_in(row.phrase, row.text, row.start, row.end) for row in rows]
+        code_points = max(len(one.phrase) + len(one.before) + len(one.text) for one in claims)
+        return _Group(rows, min(self._longest, _SPECIAL + code_points // _CODE_POINTS))
+
+    def _planned(self) -> Iterator[list[_Group]]:
         for epoch in count():
             choose = Random(f"{self._seed}/{epoch}")  # noqa: S311
             groups = choose.sample(self._groups, len(self._groups))
             for first in range(0, len(groups), _POOL):
-                pool = sorted(groups[first : first + _POOL], key=self._length)
+                pool = sorted(groups[first : first + _POOL], key=lambda group: group.length)
                 batches = list(self._packed(pool))
                 choose.shuffle(batches)
                 yield from batches
 
-    def _packed(self, groups: Sequence[list[ContrastRow]]) -> Iterator[list[list[ContrastRow]]]:
+    def _packed(self, groups: Sequence[_Group]) -> Iterator[list[_Group]]:
         """Groups, by rising length, in batches of about so many pieces."""
-        batch: list[list[ContrastRow]] = []
+        batch: list[_Group] = []
         for group in groups:
-            rows = sum(map(len, batch)) + len(group)
-            if batch and rows * self._length(group) > self._budget:
+            rows = sum(len(one.rows) for one in batch) + len(group.rows)
+            if batch and rows * group.length > self._budget:
                 yield batch
                 batch = []
             batch.append(group)
         if batch:
             yield batch
 
-    def _length(self, group: list[ContrastRow]) -> int:
-        code_points = max(len(row.phrase) + len(row.text) for row in group)
-        return min(self._longest, _SPECIAL + code_points // _CODE_POINTS)
-
-    def _batch(self, groups: Sequence[list[ContrastRow]]) -> ClaimBatch:
-        contrasts = [row for group in groups for row in group]
+    def _batch(self, groups: Sequence[_Group]) -> ClaimBatch:
+        contrasts = [row for group in groups for row in group.rows]
         claims = [claim_in(row.phrase, row.text, row.start, row.end) for row in contrasts]
         rows = [self._inputs.row(claim) for claim in claims]
         ids, mask = pad([row.ids for row in rows])
@@ -110,7 +119,7 @@ class ClaimBatches:
                 against[number, : len(row.ids)] = np.where(row.places[:, 1] > 0, found, _UNKNOWN)
         aims = [row.says if row.taught is None else row.taught for row in contrasts]
         says = np.array(aims, dtype=np.float32)
-        phrases = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+        phrases = np.repeat(np.arange(len(groups)), [len(group.rows) for group in groups])
         return ClaimBatch(ids, mask, types, says, phrases, against)
 
 
