@@ -89,9 +89,9 @@ SCRIPTS = [
 # Those that take half a minute or more, or time what they run.
 LARGE = (
     *("checksums", "engines", "hit_latency", "ingest_memory", "local_kernel", "make_recall_walk"),
-    *("original_pages", "page_speed", "processors", "read_contrasts", "reading_order"),
-    *("remembered", "service_load", "topics_pass", "verifier_fitting", "verify_latency"),
-    *("verify_profile", "walks", "wrapped_pages"),
+    *("make_screenshots", "original_pages", "page_speed", "processors", "read_contrasts"),
+    *("reading_order", "remembered", "service_load", "topics_pass", "verifier_fitting"),
+    *("verify_latency", "verify_profile", "walks", "wrapped_pages"),
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.release]

@@ -35,7 +35,7 @@ from .support import (
 )
 
 CONTRACT = min((DEMO / "contracts").glob("*.txt"))
-KILLS, WRITES = 6, 24
+KILLS, WRITES = 4, 24
 
 
 def operations(index: Index) -> int:

@@ -30,6 +30,7 @@ def test_a_verifier_is_trained_and_exported(place: Path, contrasts: Path, tiny_m
     assert (place / "trained" / "verifier" / "model.onnx").is_file()
 
 
+@pytest.mark.large
 def test_a_teacher_reads_rows_and_finds_others(
     place: Path, data: Path, contrasts: Path, tiny_model: Path
 ) -> None:
