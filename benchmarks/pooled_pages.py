@@ -1,7 +1,7 @@
 """Compare first pages with sentence search and BM25, on places that people judged blind.
 
     python benchmarks/pooled_pages.py --corpora nltk_data/packages/corpora
-        [--sentences mpnet=all-mpnet-base-v2 ...]
+        [--sentences mpnet=all-mpnet-base-v2 ...] [--trained RUN]
 
 Two sets of phrases by writers who saw samples of the texts, and no hits, and the places that
 systems found among their first ten, judged by readers who saw neither system nor score, over
@@ -10,7 +10,9 @@ they look for, over reviews of gadgets, telephone calls, news and State of the U
 plain_phrases: 52 phrases as users type them, over titles of browser faults, overheard talk and film
 reviews. A place is a sentence; a hit counts for the one that it shares most with. Places that
 nobody judged count as wrong. Prints P@10, recall@10 and nDCG@10 by set, and how far the default
-page is ahead, with 95 % of 2,000 bootstrap samples of phrases.
+page is ahead, with 95 % of 2,000 bootstrap samples of phrases. --trained adds the first fifty hits
+by score in the order of the bundled network alone, and of another one, such as a teacher that is
+not exported: RUN is the folder torch of recipes/verifier.py. Then nothing is saved.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import argparse
 import json
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,9 +31,11 @@ from zipfile import ZipFile
 import numpy as np
 import orjson
 
+from recipes.verifier_parts.odds import Reads, bundled_odds
 from slice_os import Corpus, Document, Hit, SpanEncoder
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words
+from slice_os.verifier.claims import claim_of
 
 JUDGED = Path(__file__).parent / "pooled"
 RESULT = Path(__file__).parent / "results" / "pooled_pages.json"
@@ -39,7 +43,7 @@ SETS = {
     "far_wordings": {"gadgets": 150, "telephone": 14, "news": 225, "addresses": 7},
     "plain_phrases": {"faults": 300, "overheard": 700, "films": 80},
 }
-FIRST, FOUND, DEEP, SAMPLES = 10, 20, 200, 2_000
+FIRST, FOUND, FIFTY, DEEP, SAMPLES = 10, 20, 50, 200, 2_000
 PAGES: dict[str, dict[str, Any]] = {
     "default": {},
     "all fifty read": {"order": "probability"},
@@ -54,20 +58,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--corpora", type=Path, required=True)
     parser.add_argument("--sentences", action="append", default=[], help="NAME=MODEL; repeatable")
+    parser.add_argument("--trained", type=Path, help="a run, beside the bundled network")
     chosen = parser.parse_args()
-    result = {name: compared(name, chosen.corpora, chosen.sentences) for name in SETS}
+    networks: dict[str, Reads] = {}
+    if chosen.trained:
+        from recipes.verifier_parts.claim_network import trained_odds
+
+        networks = {"bundled": bundled_odds(), "trained": trained_odds(chosen.trained)}
+    result = {name: compared(name, chosen.corpora, chosen.sentences, networks) for name in SETS}
     print(json.dumps(result, indent=1))
-    RESULT.write_text(json.dumps(result, indent=1) + "\n")
+    if not chosen.trained:
+        RESULT.write_text(json.dumps(result, indent=1) + "\n")
 
 
-def compared(name: str, corpora: Path, models: list[str]) -> dict[str, Any]:
+def compared(
+    name: str, corpora: Path, models: list[str], networks: Mapping[str, Reads]
+) -> dict[str, Any]:
     """Measures of each system over a set, and how far the default page is ahead of it."""
     judged = [orjson.loads(line) for line in (JUDGED / f"{name}.jsonl").read_bytes().splitlines()]
     found: dict[str, list[np.ndarray]] = {}
     for collection, most in SETS[name].items():
         rows = [row for row in judged if row["collection"] == collection]
         documents = documents_of(collection, most, corpora)
-        for system, pages in pages_of(documents, [row["phrase"] for row in rows], models):
+        phrases = [row["phrase"] for row in rows]
+        for system, pages in pages_of(documents, phrases, models, networks):
             found.setdefault(system, []).append(measured(rows, pages))
     scores = {system: np.concatenate(rows) for system, rows in found.items()}
     count = len(scores["default"])
@@ -112,7 +126,7 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def pages_of(
-    documents: list[Document], phrases: list[str], models: list[str]
+    documents: list[Document], phrases: list[str], models: list[str], networks: Mapping[str, Reads]
 ) -> Iterator[tuple[str, list[list[Place]]]]:
     """The first places of each system for each phrase."""
     places = [(document.id, *own) for document in documents for own in sentences(document.text)]
@@ -133,6 +147,11 @@ def pages_of(
             hits = [corpus.search(phrase, top_k=FOUND, **options) for phrase in phrases]
             yield name, [list(dict.fromkeys(map(place_of, page))) for page in hits]
         deep = [corpus.search(phrase, top_k=DEEP, **PAGES["by score"]) for phrase in phrases]
+    for name, reads in networks.items():
+        yield (
+            f"fifty by the {name} network alone",
+            [by_network(page[:FIFTY], place_of, reads) for page in deep],
+        )
     texts = {document.id: document.text for document in documents}
     said = [texts[name][start:end] for name, start, end in places]
     encoder = SpanEncoder()
@@ -162,6 +181,12 @@ def pages_of(
             _fused(order[:200], other[:200]) for order, other in zip(orders, words, strict=True)
         ]
         yield f"{name} and BM25", shown(both)
+
+
+def by_network(hits: Sequence[Hit], place_of: Callable[[Hit], Place], reads: Reads) -> list[Place]:
+    """The places of hits, the likeliest first."""
+    odds = np.array(reads([claim_of(hit) for hit in hits]))
+    return list(dict.fromkeys(place_of(hits[at]) for at in np.argsort(-odds, kind="stable")))
 
 
 def measured(judged: list[dict[str, Any]], pages: list[list[Place]]) -> np.ndarray:
