@@ -94,6 +94,7 @@ def test_a_line_break_cuts_no_sentence(tmp_path: Path, encoder: SpanEncoder) -> 
             "One two three",
         ),
         ("<p><span style='float:left'>A</span> one", "A one"),
+        ("<p><span style='float:left'>“O</span>ne two", "“One two"),
         ("<select><option label='one'>two</option></select>", "one two"),
         ("<dl><dt>one<dd>two</dl><center>three</center>", "one\ntwo\nthree"),
         ("<svg><title>no</title><text>one</text><text>two</text></svg>", "one two"),

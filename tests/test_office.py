@@ -192,6 +192,14 @@ class TestWord:
         body = document(paragraph(run("one"), f"<w:r>{between}</w:r>", run("two")))
         assert read("docx", office("docx", body)).text == text
 
+    @pytest.mark.parametrize(
+        ("kind", "text"), [("drop", "One\ntwo"), ("margin", "One\ntwo"), ("none", "O\nne\ntwo")]
+    )
+    def test_a_large_initial_begins_the_next_paragraph(self, kind: str, text: str) -> None:
+        initial = paragraph(run("O"), properties=f'<w:framePr w:dropCap="{kind}" w:lines="3"/>')
+        body = document(initial, paragraph(run("ne")), paragraph(run("two")))
+        assert read("docx", office("docx", body)).text == text
+
     def test_a_paragraph_whose_end_is_deleted_goes_on_in_the_next(self) -> None:
         gone = "<w:rPr><w:del/></w:rPr>"
         moved = "<w:rPr><w:moveFrom/></w:rPr>"

@@ -141,6 +141,18 @@ def test_large_initials_begin_their_lines(
         assert found.endswith(f"said so. {initial}")
 
 
+def test_an_initial_may_be_higher_than_the_lines_beside_it() -> None:
+    font = (
+        f"<</Type/Font/Subtype/TrueType/BaseFont/A/FirstChar 32/LastChar 122/Widths[{'500 ' * 91}]"
+        "/Encoding/WinAnsiEncoding/FontDescriptor<</Type/FontDescriptor/FontName/A/Flags 32"
+        "/FontBBox[-166 -225 1000 931]/Ascent 0/Descent 0>>>>"
+    )
+    first, second = sized("nce upon a time, in", 97, 746, 12), sized("a far land", 97, 732, 12)
+    drawn = first + sized("O", 57, 732, 40) + second
+    found = read(plain(drawn.replace("/F", "/H"), font))[0]
+    assert found.split() == ["Once", "upon", "a", "time,", "in", "a", "far", "land"]
+
+
 def test_an_initial_is_not_in_the_line_at_its_foot() -> None:
     lines = [("he contract may be", 110, 700), ("ended by either", 110, 686), ("party", 110, 672)]
     first, second, third = (sized(*one, 12) for one in lines)

@@ -57,7 +57,7 @@ _FONT_SIZE = re.compile(
     r"\bfont-size\s*:\s*(?:(?P<none>0(?:\.0*)?(?![\d.])|1p[xt]\b)|[^;\s])", re.I
 )
 # A letter that the lines of its paragraph flow around, which begins their first word.
-_INITIAL = re.compile(r" [^\W\d_] ")
+_INITIAL = re.compile(r" [“\"‘«„]?[^\W\d_] ")
 _BLOCK_DISPLAYS = ("block", "flex", "grid", "list-item", "table")
 _FLOATS = re.compile(r"(?:^|;)\s*float\s*:\s*[lr]", re.I)
 _LINES_STYLE = re.compile(r"white-space\s*:\s*(?:pre|break-spaces)", re.I)

@@ -125,7 +125,7 @@ class Walk:
         yield Line(
             _without_codes(one for one in found if isinstance(one, str)),
             style=style,
-            goes_on=any(element.find(path) is not None for path in _MARKED_GONE),
+            goes_on=_goes_on(element),
         )
         yield from (one for one in found if isinstance(one, Line))
 
@@ -258,6 +258,13 @@ def unescaped(text: str) -> str:
         text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _goes_on(paragraph: Any) -> bool:
+    """Whether the end of a paragraph is deleted, or its large initial begins the next one."""
+    frame = paragraph.find("{*}pPr/{*}framePr")
+    is_initial = frame is not None and attribute(frame, "dropCap") in ("drop", "margin")
+    return is_initial or any(paragraph.find(path) is not None for path in _MARKED_GONE)
 
 
 def _first(branches: Iterable[Iterator[Any]]) -> Iterator[Any]:

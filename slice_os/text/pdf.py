@@ -345,7 +345,7 @@ def _with_initials(text: str, indices: list[int], text_page: Any) -> tuple[str, 
         for rest in [*lines, *([within] if within else [])]:
             begin = rest.start(1)
             left, low, _, high = text_page.get_charbox(indices[begin], loose=True)
-            height = high - low
+            height = max(high - low, size(begin))
             is_beside = abs(left - right) < 2 * height and abs(top - (high + low) / 2) < height
             is_begun = rest[1][0].islower() or rest[1][1:].isupper()
             # As of a glossary; few words begin with a letter twice.
