@@ -6,7 +6,7 @@ import json
 import re
 from urllib.request import Request, urlopen
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.service.conftest import Server
 from tests.service.page.conftest import RENEWAL, OpenPage, search_fragment
@@ -123,6 +123,69 @@ def test_a_reader_with_a_name_does_not_see_other_answers(
     assert isinstance(labels, list)
     assert [(label["label"], label["settled"]) for label in labels] == [(True, True)]
     assert labels[0]["reader"] == "ann"
+
+
+def test_an_answer_that_is_not_kept_yet_is_given_once_and_by_its_reader(
+    open_page: OpenPage, page_server: Server
+) -> None:
+    make_topic(page_server, "once")
+    page = open_page(search_fragment(CANCEL, measure="cosine", least="0.4", topic="once"))
+    first, second = page.locator(".hit").nth(0), page.locator(".hit").nth(1)
+    name = page.get_by_label("Reader")
+    name.fill("ann")
+    name.press("Enter")
+    # Another window of the same browser has another reader.
+    page.evaluate("localStorage.setItem('slice-os-reader', 'bob')")
+    waiting: list[Route] = []
+    page.route("**/labels", lambda route: waiting.append(route))
+    name.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("y")
+    page.keyboard.press("y")
+    page.keyboard.down("y")
+    expect(first).to_have_class(re.compile("chosen"))
+    assert len(waiting) == 1
+    # Nor is it an answer to a topic that is chosen meanwhile.
+    page.locator("#topic").select_option("")
+    waiting[0].continue_()
+    expect(second).to_have_class(re.compile("chosen"))
+    expect(first).to_have_attribute("data-answer", "")
+    page.unroute("**/labels")
+    page.locator("#topic").select_option("once")
+    expect(first).to_have_attribute("data-answer", "yes")
+    labels = asked(page_server, "labels?topic=once")["labels"]
+    assert isinstance(labels, list)
+    assert [(label["label"], label["reader"]) for label in labels] == [(True, "ann")]
+
+
+def test_a_key_that_is_held_answers_one_hit(open_page: OpenPage, page_server: Server) -> None:
+    make_topic(page_server, "held")
+    page = open_page(search_fragment(CANCEL, measure="cosine", least="0.4", topic="held"))
+    expect(page.locator(".hit").first).to_be_visible()
+    page.keyboard.press("j")
+    page.keyboard.down("y")
+    expect(page.locator(".hit").nth(1)).to_have_class(re.compile("chosen"))
+    page.keyboard.down("y")
+    page.keyboard.up("y")
+    page.keyboard.down("n")
+    expect(page.locator("#answered")).to_have_text("1 accepted, 1 rejected")
+
+
+def test_after_an_answer_that_is_not_kept_the_hit_stays_chosen(
+    open_page: OpenPage, page_server: Server
+) -> None:
+    make_topic(page_server, "not-kept")
+    page = open_page(search_fragment(CANCEL, measure="cosine", least="0.4", topic="not-kept"))
+    first = page.locator(".hit").first
+    expect(first).to_be_visible()
+    page.route("**/labels", lambda route: route.abort("connectionrefused"))
+    page.keyboard.press("j")
+    page.keyboard.press("y")
+    expect(page.locator(".toast")).to_contain_text("The service does not answer")
+    page.unroute("**/labels")
+    page.keyboard.press("y")
+    expect(first).to_have_attribute("data-answer", "yes")
+    expect(page.locator("#answered")).to_have_text("1 accepted, 0 rejected")
 
 
 def test_hits_in_the_same_words_are_answered_at_once(

@@ -15,25 +15,24 @@ import { nameFrom } from "./topic-form.js";
  *   isVisible: (hit: any) => boolean}} told
  */
 export function answering(current, change, { book, list, topics, same }, { topicsChanged, answered, reread, isVisible }) {
+  /** Hits whose answers the service has not kept yet: to press again is no other answer. */
+  const waiting = new Set();
+
+  /** Whether the service has kept it. */
   async function answer(hit, right) {
-    if (!current().topic) {
-      const saved = await saveTopic();
-      if (!saved) return;
-    }
-    try {
-      await book.give(same.group(hit), right);
-    } catch (error) {
-      toastError(error);
-    }
+    if (waiting.has(hit) || (!current().topic && !await saveTopic())) return false;
+    waiting.add(hit);
+    const kept = await book.give(same.group(hit), right).then(() => true, toastError);
+    waiting.delete(hit);
     list.refresh(hit);
     answered();
+    return kept === true;
   }
 
   async function answerChosen(right) {
     const hit = list.chosen;
     if (!hit) return list.step(0);
-    await answer(hit, right);
-    if (list.chosen === hit) list.step(1);
+    if (await answer(hit, right) && list.chosen === hit) list.step(1);
   }
 
   async function undo() {

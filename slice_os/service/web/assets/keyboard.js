@@ -3,6 +3,7 @@
 import { byId } from "./dom.js";
 
 const STORED = "slice-os-keys";
+const STEPS = ["j", "k"];
 
 /** @param {Object<string, () => void>} deeds by key */
 export function shortcuts(deeds) {
@@ -20,6 +21,7 @@ export function shortcuts(deeds) {
     const deed = deeds[event.key];
     if (!deed) return;
     event.preventDefault();
-    deed();
+    // A key that is held goes through hits, but answers only one.
+    if (!event.repeat || STEPS.includes(event.key)) deed();
   });
 }

@@ -7,13 +7,19 @@ import { keyOf, spanOf } from "./scores.js";
 const PAGE = 1000;
 const NAME = "slice-os-reader";
 
-/** The name of who answers, kept in this browser; empty for nobody in particular. */
+let reader = localStorage.getItem(NAME) ?? "";
+
+/**
+ * The name of who answers in this window, whatever another window says since; empty for nobody in
+ * particular. The next window begins with it.
+ */
 export function readerName() {
-  return localStorage.getItem(NAME) ?? "";
+  return reader;
 }
 
 export function keepReaderName(name) {
-  localStorage.setItem(NAME, name.trim());
+  reader = name.trim();
+  localStorage.setItem(NAME, reader);
 }
 
 /**
@@ -22,40 +28,43 @@ export function keepReaderName(name) {
  * @param {() => string} store the name of the store that hits are from
  */
 export function labelBook(store) {
-  /** @type {Map<string, {label: boolean, reader?: string, settled?: boolean}>} */
-  let given = new Map();
-  /** @type {import("./scores.js").Hit[][]} */
-  let history = [];
-  let topic = "";
+  /**
+   * The answers of one topic, and their order. An answer that is on its way while another topic is
+   * chosen stays with its own.
+   *
+   * @typedef {{topic: string, given: Map<string, {label: boolean, reader?: string, settled?: boolean}>,
+   *   history: import("./scores.js").Hit[][]}} Answers
+   */
+  /** @type {(topic: string) => Answers} */
+  const blank = (topic) => ({ topic, given: new Map(), history: [] });
+  let opened = blank("");
 
-  async function load() {
-    const name = topic;
-    const found = name ? await allLabels(name, readerName()) : [];
-    if (topic === name) given = new Map(found.map((label) => [keyOf(label), label]));
+  /** @param {Answers} own */
+  async function load(own) {
+    const found = own.topic ? await allLabels(own.topic, readerName()) : [];
+    own.given = new Map(found.map((label) => [keyOf(label), label]));
   }
 
   /** Take the answers to hits back that are shown; those before them count again. */
-  async function takeBack(hits) {
+  async function takeBack(own, hits) {
     for (const hit of hits) {
-      const shown = given.get(keyOf(hit));
+      const shown = own.given.get(keyOf(hit));
       if (!shown) continue;
-      const { label, passage, speaker, ...key } = labelOf(topic, hit, true);
+      const { label, passage, speaker, ...key } = labelOf(own.topic, hit, true);
       hit.label = null;
       await ask("labels", { method: "DELETE", body: { ...key, reader: shown.reader ?? "", settled: shown.settled ?? false } });
     }
-    await load();
+    await load(own);
   }
 
   /** What people say of a hit: here, or when the service found it, maybe of some of its words. */
-  const answerOf = (hit) => given.get(keyOf(hit))?.label ?? (hit.topic === topic ? hit.label : null) ?? undefined;
+  const answerOf = (hit) => opened.given.get(keyOf(hit))?.label ?? (hit.topic === opened.topic ? hit.label : null) ?? undefined;
 
   return {
     /** Begin with the answers of a topic; none for an empty name. */
     async open(name) {
-      topic = name;
-      given = new Map();
-      history = [];
-      await load();
+      opened = blank(name);
+      await load(opened);
     },
     answerOf,
     /**
@@ -63,24 +72,30 @@ export function labelBook(store) {
      * the service did not keep it.
      */
     async give(hits, right) {
+      const own = opened;
       if (answerOf(hits[0]) === right) {
-        await takeBack(hits);
-        history = history.filter(([first]) => first !== hits[0]);
+        await takeBack(own, hits);
+        own.history = own.history.filter(([first]) => first !== hits[0]);
         return;
       }
       for (let begin = 0; begin < hits.length; begin += PAGE) {
-        const labels = hits.slice(begin, begin + PAGE).map((hit) => labelOf(topic, hit, right));
+        const labels = hits.slice(begin, begin + PAGE).map((hit) => labelOf(own.topic, hit, right));
         await ask("labels", { body: { store: store(), labels } });
       }
-      for (const hit of hits) given.set(keyOf(hit), { label: right, reader: readerName() });
-      history.push(hits);
+      for (const hit of hits) own.given.set(keyOf(hit), { label: right, reader: readerName() });
+      own.history.push(hits);
     },
     /** Take the last answer back; the first hit it was about, or null if there is none. */
     async undo() {
-      const hits = history.at(-1);
+      const own = opened;
+      const hits = own.history.pop();
       if (!hits) return null;
-      await takeBack(hits);
-      history.pop();
+      try {
+        await takeBack(own, hits);
+      } catch (error) {
+        own.history.push(hits);
+        throw error;
+      }
       return hits[0];
     },
   };
