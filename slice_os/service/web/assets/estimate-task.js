@@ -15,34 +15,40 @@ export function estimateTask() {
   const dialog = byId("estimate-dialog");
   const bar = byId("estimate-progress");
   const place = byId("estimate-place");
-  const book = labelBook(() => store);
-  let waiting = [];
-  let sampled = 0;
-  let busy = false;
-  let topic = null;
-  let store = "";
+  /** The task that is open, or was the last. What a former one still waits for shows no more. */
+  let task = begun("", "");
+
+  function begun(topic, store) {
+    return { topic, store, book: labelBook(() => store), waiting: [], sampled: 0, busy: false };
+  }
 
   /** One thing at a time; what goes wrong is said, and nothing is lost. */
   async function doing(deed) {
-    if (busy) return;
-    busy = true;
+    const mine = task;
+    if (mine.busy) return;
+    mine.busy = true;
     byId("estimate-error").textContent = "";
     try {
-      await deed();
+      await deed(mine);
     } catch (error) {
-      byId("estimate-error").textContent = inWords(error).text;
+      if (mine === task) byId("estimate-error").textContent = inWords(error).text;
     }
-    busy = false;
+    mine.busy = false;
   }
 
-  async function draw() {
+  async function draw(mine) {
+    clear();
+    const found = await ask(`${topicPath(mine.topic)}/estimate`, { body: { store: mine.store } });
+    if (mine !== task) return;
+    ({ hits: mine.waiting, sampled: mine.sampled } = found);
+    if (found.estimate) place.replaceChildren(...estimateInWords(found));
+    show();
+  }
+
+  function clear() {
     place.replaceChildren(element("p", { class: "soft" }, "Drawing a sample of the whole store …"));
     bar.removeAttribute("value");
     answers(false);
-    const found = await ask(`${topicPath(topic.name)}/estimate`, { body: { store } });
-    ({ hits: waiting, sampled } = found);
-    if (found.estimate) place.replaceChildren(...estimateInWords(found));
-    show();
   }
 
   function answers(shown) {
@@ -50,6 +56,7 @@ export function estimateTask() {
   }
 
   function show() {
+    const { waiting, sampled } = task;
     const done = sampled - waiting.length;
     Object.assign(bar, { max: sampled, value: done });
     byId("estimate-done").textContent = `${counted(done)} of ${counted(sampled)}`;
@@ -63,18 +70,19 @@ export function estimateTask() {
     byId("estimate-yes").focus();
   }
 
-  const answer = (right) => doing(async () => {
-    if (!waiting.length) return;
-    await book.give([waiting[0]], right);
-    waiting.shift();
-    if (waiting.length) show();
-    else await draw();
+  const answer = (right) => doing(async (mine) => {
+    if (!mine.waiting.length) return;
+    await mine.book.give([mine.waiting[0]], right);
+    mine.waiting.shift();
+    if (mine !== task) return;
+    if (mine.waiting.length) show();
+    else await draw(mine);
   });
-  const undo = () => doing(async () => {
-    const hit = await book.undo();
+  const undo = () => doing(async (mine) => {
+    const hit = await mine.book.undo();
     if (!hit) return;
-    waiting.unshift(hit);
-    show();
+    mine.waiting.unshift(hit);
+    if (mine === task) show();
   });
 
   byId("estimate-yes").addEventListener("click", () => answer(true));
@@ -89,14 +97,15 @@ export function estimateTask() {
   });
 
   return (given, opened) => {
-    [topic, store, waiting, sampled] = [given, opened, [], 0];
-    byId("estimate-title").replaceChildren("Does it say ", isolated(topic.name), "?");
-    byId("estimate-topic").replaceChildren(...topic.phrases.slice(0, 4).map((phrase) => element("li", {}, isolated(phrase))));
+    task = begun(given.name, opened);
+    clear();
+    byId("estimate-title").replaceChildren("Does it say ", isolated(given.name), "?");
+    byId("estimate-topic").replaceChildren(...given.phrases.slice(0, 4).map((phrase) => element("li", {}, isolated(phrase))));
     byId("estimate-done").textContent = "";
     dialog.showModal();
-    doing(async () => {
-      await book.open(topic.name);
-      await draw();
+    doing(async (mine) => {
+      await mine.book.open(mine.topic);
+      if (mine === task) await draw(mine);
     });
     return new Promise((resolve) => {
       dialog.addEventListener("close", () => resolve(), { once: true });
