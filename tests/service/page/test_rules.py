@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.service.conftest import Server
 from tests.service.page.conftest import OpenPage
@@ -77,7 +77,10 @@ def test_documents_are_ranked_by_how_surely_they_lack_a_topic(
     expect(cells.last).to_contain_text("has")
     page.get_by_role("button", name="chats/opening", exact=True).click()
     expect(page.locator("#reader-text")).to_contain_text("We open at nine.")
-    again = open_page(page.url[page.url.index("#") :])
+    link = page.url[page.url.index("#") :]
+    page.keyboard.press("Escape")
+    expect(page.locator("#reader")).to_be_hidden()
+    again = open_page(link)
     expect(again.locator("#reader-title")).to_have_text("chats/opening")
     with page.expect_download() as download:
         page.locator("#save-matrix").click()
@@ -136,6 +139,30 @@ def test_what_a_topic_misses_is_asked_passage_by_passage(
     expect(dialog).to_contain_text("after 2 labels")
     page.keyboard.press("Escape")
     expect(card).to_contain_text("2 accepted, 0 rejected")
+
+
+def test_a_sample_that_comes_late_is_not_shown_for_another_topic(
+    open_page: OpenPage, page_server: Server
+) -> None:
+    make_topic(page_server, "late", where={"domain": "media"})
+    make_topic(page_server, "later", where={"domain": "finance"})
+    page = open_page("#topics")
+    waiting: list[Route] = []
+    page.route("**/late/estimate", lambda route: waiting.append(route))
+    page.get_by_role("article", name="late", exact=True).get_by_text("What is missed?").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Drawing a sample")
+    page.wait_for_timeout(500)  # until the sample is asked for
+    page.keyboard.press("Escape")
+    page.get_by_role("article", name="later", exact=True).get_by_text("What is missed?").click()
+    expect(dialog.locator("#estimate-done")).to_have_text("0 of 1")
+    with page.expect_response("**/late/estimate"):
+        waiting[0].continue_()
+    expect(dialog.locator(".place")).to_contain_text("finance")
+    page.keyboard.press("y")
+    expect(dialog).to_contain_text("after 1 label")
+    labels = [asked(page_server, f"labels?topic={name}")["labels"] for name in ("late", "later")]
+    assert [len(found) for found in labels] == [0, 1]  # type: ignore[arg-type]
 
 
 def test_the_unsure_ones_come_first_where_people_label(

@@ -159,6 +159,7 @@ addEventListener("popstate", () => {
 });
 shortcuts({
   ...Object.fromEntries(Object.entries(search.keys).map(([key, deed]) => [key, () => view.page === "search" && deed()])),
+  Escape: () => search.reader.close(),
   "?": () => byId("help").showModal(),
 });
 start();

@@ -186,7 +186,6 @@ export function searchView(current, change, topics, topicsChanged) {
       y: answers.accept,
       n: answers.reject,
       u: answers.undo,
-      Escape: () => reader.close(),
     },
   };
 }
