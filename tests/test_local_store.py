@@ -3,12 +3,13 @@ from __future__ import annotations
 import re
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -278,6 +279,48 @@ class TestOpening:
         with pytest.raises(StoreError, match=message) as caught:
             open_store(folder).info()
         assert "\n" not in str(caught.value)
+
+    @pytest.mark.parametrize(
+        "statements",
+        [
+            [
+                "ALTER TABLE settings RENAME TO kept",
+                "CREATE VIEW settings AS WITH RECURSIVE endless(n) AS "
+                "(SELECT 1 UNION ALL SELECT n + 1 FROM endless) SELECT n AS name, n AS value "
+                "FROM endless",
+            ],
+            ["CREATE TRIGGER x AFTER INSERT ON documents BEGIN DELETE FROM documents; END"],
+            ["ALTER TABLE sources ADD x AS (hex(zeroblob(400000000)))"],
+            ["CREATE TABLE x (y CHECK (y GLOB '*a*a*b'))"],
+            ["CREATE VIRTUAL TABLE x USING fts5 (y, content = passages)"],
+        ],
+    )
+    def test_a_database_that_runs_something_is_refused(
+        self, store: Store, statements: list[str]
+    ) -> None:
+        folder = Path(store.info().location)
+        store.close()
+        with closing(sqlite3.connect(folder / "store.sqlite")) as connection:
+            for statement in statements:
+                connection.execute(statement)
+            connection.commit()
+        with pytest.raises(StoreError, match=r"its database has .CREATE .*, which no store"):
+            open_store(folder)
+
+    def test_a_journal_deletes_no_file_elsewhere(self, store: Store, tmp_path: Path) -> None:
+        folder, other = Path(store.info().location), tmp_path / "other"
+        store.close()
+        other.write_text("precious")
+        name, page = bytes(other), 4_096
+        magic = bytes.fromhex("d9d505f920a163d7")
+        pages = (folder / "store.sqlite").stat().st_size // page
+        head = magic + struct.pack(">IIIII", 0, 0, pages, 512, page)
+        tail = struct.pack(">II", len(name), sum(name)) + magic
+        record = struct.pack(">I", (1 << 30) // page + 1) + name + tail
+        (folder / "store.sqlite-journal").write_bytes(head.ljust(512, b"\0") + record)
+        with pytest.raises(StoreError, match=r"store\.sqlite-journal: is no file of a store"):
+            open_store(folder)
+        assert other.read_text() == "precious"
 
     def test_a_file_that_is_not_a_database(self, tmp_path: Path) -> None:
         (tmp_path / "store.sqlite").write_bytes(b"something else " * 100)

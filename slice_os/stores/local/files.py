@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,6 +28,12 @@ SCHEMA_VERSION = 3
 FIXED = ("schema_version", "encoder", "max_pieces")
 # Least size of the file through which SQLite's processes share memory.
 SHARED_MEMORY = 32_768
+# The end of a journal that names another one, which SQLite deletes, whatever file it is.
+_NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
+# Tables and indices that compute nothing.
+_PLAIN = re.compile(
+    r"CREATE (?:TABLE|(?:UNIQUE )?INDEX) (?:(?!\b(?:AS|CHECK)\b)[\w\s,()'\"])*", re.IGNORECASE
+)
 # Of its other files; topics and labels may lie beside them, and be links.
 _SUFFIXES = (".i8", ".f32", ".u32", ".lock")
 
@@ -122,7 +129,12 @@ def connect(folder: Path, mode: str = "rw") -> Database:
     """Connect to the store's database.
 
     The mode is ``rw``, or what SQLite's URIs offer for folders that cannot be written.
+
+    Raises a `StoreError` if somebody else has made more of the database than a store has.
     """
+    journal = folder / f"{DATABASE}-journal"
+    if journal.is_file() and journal.read_bytes().endswith(_NAMES_ANOTHER):
+        raise StoreError(f"{journal}: is no file of a store; delete it, if you trust the others")
     connection = sqlite3.connect(
         f"{(folder / DATABASE).absolute().as_uri()}?mode={mode}",
         uri=True,
@@ -135,7 +147,20 @@ def connect(folder: Path, mode: str = "rw") -> Database:
     # With less, the last commits could be lost with the power.
     for pragma in ("synchronous = FULL", "secure_delete = ON", "cell_size_check = ON"):
         connection.execute(f"PRAGMA {pragma}")
+    try:
+        _check_schema(connection)
+    except BaseException:
+        connection.close()
+        raise
     return connection
+
+
+def _check_schema(connection: Database) -> None:
+    """Refuse views, triggers and computed columns, which could run for good or change answers."""
+    for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"):
+        if sql != PASSAGE_TERMS and not _PLAIN.fullmatch(str(sql)):
+            told = " ".join(str(sql)[:60].split())
+            raise StoreError(f"{connection.folder}: its database has {told!r}, which no store has")
 
 
 @contextmanager
