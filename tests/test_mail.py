@@ -511,6 +511,8 @@ def test_a_page_in_a_message_may_name_its_encoding_itself(label: str) -> None:
         ("cp1251", "Я хочу расторгнуть договор с первого марта."),
         ("iso-8859-2", "Dzień dobry, chciałbym rozwiązać umowę od marca."),
         ("cp1252", "Ich möchte den Vertrag kündigen, mit freundlichen Grüßen"),
+        ("cp1252", "Réponse à votre demande"),
+        ("cp1252", "La città è bella"),
         ("iso-8859-7", "Καλημέρα, θέλω να ακυρώσω το συμβόλαιο."),
         ("cp1256", "مرحبا، أريد إلغاء العقد اعتبارا من أول مارس."),
         ("big5", "您好，我想從三月一日起解除合同。"),

@@ -45,6 +45,8 @@ _USUAL = (
     "iso8859-1 iso8859-2 iso8859-5 iso8859-7 iso8859-15 koi8-r koi8-u".split()
 )
 _LEAST_CLEAR = 0.05
+# No word has letters of two scripts: then these are accents in Latin letters.
+_MIXED = re.compile("[A-Za-z][\u0370-\u06ff]|[\u0370-\u06ff][A-Za-z]")
 _IN_ASCII = ("hz", "iso2022", "utf-7")
 _SURELY_WIDE = 3
 _ESCAPE = "slice-os-escape"
@@ -128,7 +130,9 @@ def _guessed(raw: bytes) -> Iterator[str]:
     with suppress(MissingExtraError):
         found = needs("chardet").detect(raw, include_encodings=_USUAL, compat_names=False)
         if found["confidence"] >= _LEAST_CLEAR and (name := codec_of(found["encoding"])):
-            yield name
+            is_mixed = _MIXED.search(raw.decode(name, "replace")) is not None
+            if not (is_mixed and encoding_of(raw, is_whole=True) == "cp1252"):
+                yield name
 
 
 def codec_of(label: str | None) -> str | None:
