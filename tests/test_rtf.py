@@ -61,6 +61,7 @@ NEST = r"{\*\nesttableprops\trowd\cellx9\nestrow}{\nonesttables\par}"
         (r"{\object\objemb{\result seen}}", "seen"),
         (r"{\*\shppict{\pict 0000}}{\nonshppict{\pict 00}}x", "x"),
         (r"caf\'zz\'e9 \ ", "caf'zzé"),
+        (r"{\dropcapli2\dropcapt1{\fs60 O}\par}\pard nce\par upon", "Once\nupon"),
     ],
 )
 def test_what_is_seen_is_text(rtf: str, text: str) -> None:

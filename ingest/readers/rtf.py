@@ -49,6 +49,7 @@ _BESIDE = {
 }  # fmt: skip
 _EDGES = "header", "footer"
 _WORD_ART = "gtextUNICODE"
+_INITIAL = "dropcapt"
 _CHARSETS = {
     77: "mac_roman", 128: "cp932", 129: "cp949", 130: "johab", 134: "gb18030", 136: "cp950",
     161: "cp1253", 162: "cp1254", 163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257",
@@ -57,8 +58,8 @@ _CHARSETS = {
 _ENCODINGS = ("ansicpg", "cpg", "deff", "f", "fcharset")
 _PAGES = {"mac": "mac_roman", "pc": "cp437", "pca": "cp850"}
 _KNOWN = frozenset(
-    ("u", "uc", "ud", "v", "deleted", "plain", "ftnalt", *_SIGNS, *_ENDS, *_UNSEEN, *_SEEN)
-) | {*_BESIDE, *_ENCODINGS, *_PAGES}
+    ("u", "uc", "ud", "v", "deleted", "plain", "ftnalt", _INITIAL, *_SIGNS, *_ENDS, *_UNSEEN)
+) | {*_SEEN, *_BESIDE, *_ENCODINGS, *_PAGES}
 
 
 def read_rtf(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
@@ -127,6 +128,7 @@ class _Walk:
         self._bytes = bytearray()
         self._repeated = 0
         self._left_out = self._property = ""
+        self._is_initial = False
 
     def read(self, rtf: str) -> None:
         """Read a file, with a character for each byte, up to the end of its first group."""
@@ -201,6 +203,9 @@ class _Walk:
             return  # formats, which most words are
         if word in _SIGNS:
             self._say(_SIGNS[word])
+        elif word == _INITIAL or (word == "par" and self._is_initial):
+            # A large initial is a paragraph of its own, and begins the next one.
+            self._is_initial = word != "par"
         elif word in _ENDS:
             self._say("\n")
             if len(self._places) == 1 and self._beside:
