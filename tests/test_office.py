@@ -185,6 +185,9 @@ class TestWord:
             ("<w:softHyphen/>", "onetwo"),
             ("<w:lastRenderedPageBreak/>", "onetwo"),
             ('<w:sym w:char="2192"/>', "one→two"),
+            ('<w:sym w:font="Symbol" w:char="F06D"/>', "oneμtwo"),
+            ('<w:sym w:font="Wingdings" w:char="00FE"/>', "one☑two"),
+            ('<w:sym w:font="Wingdings" w:char="F020"/>', "one\uf020two"),
             ("<w:instrText>PAGE</w:instrText>", "onetwo"),
         ],
     )

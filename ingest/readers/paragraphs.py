@@ -30,6 +30,14 @@ _NO_TEXT = frozenset(
     ["pPr", "rPr", "instrText", "sectPr", "sdtPr", "tblPr", "trPr", "tcPr", "tblGrid", "rPh"]
 )
 _NO_WORDS = frozenset(["numCache", "numLit", "numDim", "pivotSource"])
+# Letters and signs of the fonts that Word inserts symbols from.
+_FONTS = {
+    "Symbol": str.maketrans(
+        "ABCDEFGHIKLMNOPQRSTUWXYZabcdefghiklmnopqrstuwxyz£¥«¬®°±³´¶·¸¹º»ÎÖåò",
+        "ΑΒΧΔΕΦΓΗΙΚΛΜΝΟΠΘΡΣΤΥΩΞΨΖαβχδεφγηικλμνοπθρστυωξψζ≤∞↔←→°±≥×∂•÷≠≡≈∈√∑∫",
+    ),
+    "Wingdings": str.maketrans("JLo§¨ßàáâûüýþ", "☺☹☐▪☐←→↑↓✗✓☒☑"),
+}
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 
 CHART, SMART_ART, TEXT_BOX = "chart", "SmartArt", "text box"
@@ -151,7 +159,7 @@ class Walk:
                 # A title of slides goes on in the next line.
                 yield "\v" if "drawingml" in child.tag else "\n"
             elif name == "sym":
-                yield _sign(attribute(child, "char"))
+                yield _sign(attribute(child, "font"), attribute(child, "char"))
             elif name == "fldChar":
                 # The state of an old form is seen before its code.
                 yield from self._inline(child)
@@ -294,10 +302,13 @@ def _without_codes(words: Iterable[str]) -> str:
     return "".join(text)
 
 
-def _sign(code: str) -> str:
+def _sign(font: str, code: str) -> str:
     """The character of a symbol; none if its code is damaged."""
     with suppress(ValueError, OverflowError):
-        return chr(int(code, 16))
+        number = int(code, 16)
+        # Fonts of symbols have their characters in a private area of Unicode, too.
+        within = number - 0xF000 if number >= 0xF000 else number
+        return chr(_FONTS.get(font, {}).get(within, number))
     return ""
 
 
