@@ -173,6 +173,29 @@ def test_accents_over_letters_are_theirs(drawn: str, text: str) -> None:
     assert read(plain(f"BT /F 12 Tf 72 700 Td {drawn} ET"))[0] == text
 
 
+@pytest.mark.parametrize(
+    ("drawn", "text"),
+    [
+        ("(DCBA) Tj", "أريد"),
+        ("/Span<</ActualText<FEFF062F>>>BDC (D) Tj EMC (CBA) Tj", "أريد"),  # as Chromium does
+        ("(EF) Tj 30 0 Td (DZA) Tj", "ألاد ٢٥"),  # a ligature of two letters
+        ("(EF) Tj", "٢٥"),
+    ],
+)
+def test_words_from_right_to_left_begin_on_the_right(drawn: str, text: str) -> None:
+    letters = "".join(
+        f"<{code}><{one.encode('utf-16-be').hex()}>"
+        for code, one in zip("41 42 43 44 45 46 5a".split(), [*"أريد٢٥", "لا"], strict=True)  # noqa: SIM905
+    )
+    known = (
+        "begincmap 1 begincodespacerange <00><ff> endcodespacerange "
+        f"7 beginbfchar {letters} endbfchar endcmap"
+    )
+    font = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/ToUnicode 7 0 R>>"
+    shown = plain(f"BT /H 12 Tf 72 700 Td {drawn} ET", font, "", stream(known))
+    assert read(shown)[0] == text
+
+
 LABELS = said("Name:", 72, 700) + said("Why:", 72, 680) + said("I agree", 120, 660)
 
 

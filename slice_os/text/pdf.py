@@ -48,6 +48,10 @@ _COMBINING = "\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c
 _ACCENTS = dict(zip("`´ˆ˜¯˘˙¨˚˝ˇ¸˛", _COMBINING, strict=True))
 _DOTLESS = {"ı": "i", "ȷ": "j"}
 
+# Hebrew and Arabic letters, but not digits; and the end of a ligature before its beginning.
+_LEFTWARDS = re.compile(r"[\u0590-\u065f\u066e-\u06ef\u06fa-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]{2,}")
+_LIGATURE = re.compile("[\u0622\u0623\u0625\u0627]\u0644")
+
 _LINE = re.compile(r"^[^\S\n]*(\S).*$", re.M)
 
 # A letter over the height of several lines, which it is the first letter of.
@@ -133,6 +137,7 @@ def page_text(page: Any) -> PageText:
     for at, shown in _unread(codes, is_unmapped, left_out).items():
         letters[at] = shown
     text, indices = "".join(letters), [at for at, one in enumerate(letters) for _ in one]
+    text, indices = _leftwards(text, indices, text_page)
     text, indices = _from_first_line(text, indices, page.get_rotation(), text_page)
     text, indices = _with_initials(text, indices, text_page)
     if found:
@@ -274,6 +279,22 @@ def _way(at: int, other: int, text_page: Any) -> tuple[float, float]:
     angle = RAW.FPDFText_GetCharAngle(text_page, at)
     right, up = x1 - x0, y1 - y0
     return right * cos(angle) - up * sin(angle), -right * sin(angle) - up * cos(angle)
+
+
+def _leftwards(text: str, indices: list[int], text_page: Any) -> tuple[str, list[int]]:
+    """A text whose Hebrew and Arabic words begin on the right; PDFium has some in reverse.
+
+    It also turns around the two letters of a ligature.
+    """
+    letters = list(text)
+    for words in (_LEFTWARDS, _LIGATURE):
+        for word in words.finditer("".join(letters)):
+            start, end = word.span()
+            along = _way(indices[start], indices[end - 1], text_page)[0]
+            if along > 0 or (along == 0 and words is _LIGATURE):
+                letters[start:end] = reversed(letters[start:end])
+                indices[start:end] = reversed(indices[start:end])
+    return "".join(letters), indices
 
 
 def _from_first_line(
