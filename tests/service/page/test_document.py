@@ -99,6 +99,21 @@ def test_an_open_document_follows_the_chosen_hit(open_page: OpenPage) -> None:
     assert "open=" not in page.url
 
 
+def test_a_hit_that_is_stepped_back_to_is_below_the_bar(open_page: OpenPage) -> None:
+    page = open_page(
+        search_fragment(RENEWAL, measure="cosine", least="0.2", collapse="no"),
+        viewport={"width": 1000, "height": 700},
+    )
+    page.locator(".hit").first.get_by_title("Open the document").click()
+    for key in "jjjjkk":
+        page.keyboard.press(key)
+    row = page.locator(".hit.chosen").bounding_box()
+    bar = page.locator("#toolbar").bounding_box()
+    assert row
+    assert bar
+    assert row["y"] >= bar["y"] + bar["height"] - 1
+
+
 def test_over_a_phone_the_document_is_all_there_is(open_page: OpenPage) -> None:
     page = open_page(search_fragment(RENEW), viewport={"width": 390, "height": 800})
     open_document(page, "short.txt")

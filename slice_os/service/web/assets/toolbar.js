@@ -9,6 +9,10 @@ import { saveHits } from "./table-file.js";
  * @param {{measured: () => void, ordered: () => void, saved: () => {hits: any[], store: string}}} told
  */
 export function toolbar(change, { measured, ordered, saved }) {
+  // A hit that is stepped to stops below the bar, which is higher beside a document.
+  new ResizeObserver(() => {
+    byId("results").style.scrollPaddingTop = `${byId("toolbar").offsetHeight}px`;
+  }).observe(byId("toolbar"));
   const measures = byId("measures");
   measures.addEventListener("change", () => {
     change({ measure: measures.querySelector(":checked").value, least: null });
