@@ -289,6 +289,38 @@ def test_a_topic_is_tested_changed_and_deleted(open_page: OpenPage, page_server:
     expect(card).to_have_count(0)
 
 
+def test_phrases_that_are_changed_are_no_longer_the_topics(
+    open_page: OpenPage, page_server: Server
+) -> None:
+    make_topic(page_server, "other-words")
+    page = open_page("#topics")
+    card = page.get_by_role("article", name="other-words", exact=True)
+    card.get_by_role("button", name="Show hits").click()
+    expect(page.locator(".hit mark").first).to_contain_text("cancel")
+    page.get_by_label("Phrase 1", exact=True).fill(RENEWAL)
+    page.locator("#facets").get_by_label("contracts").check()
+    expect(page.locator(".hit mark").first).to_contain_text("renew")
+
+
+def test_a_link_to_a_topic_that_is_gone_says_so(open_page: OpenPage) -> None:
+    page = open_page(search_fragment(CANCEL, most="topic", topic="gone"))
+    expect(page.locator(".toast")).to_contain_text("There is no topic gone")
+    expect(page.locator(".hit mark").first).to_contain_text("cancel")
+    expect(page.locator("#most")).to_have_value("every")
+    assert "topic" not in page.url
+
+
+def test_a_topic_that_somebody_made_meanwhile_can_be_answered_for(
+    open_page: OpenPage, page_server: Server
+) -> None:
+    page = open_page(search_fragment(CANCEL))
+    make_topic(page_server, "meanwhile")
+    page.get_by_role("link", name="Topics").click()
+    card = page.get_by_role("article", name="meanwhile", exact=True)
+    card.get_by_role("button", name="Show hits").click()
+    expect(page.locator("#topic")).to_have_value("meanwhile")
+
+
 def test_of_two_people_the_second_hears_that_somebody_was_faster(
     open_page: OpenPage, page_server: Server
 ) -> None:

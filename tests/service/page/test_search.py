@@ -187,12 +187,20 @@ def test_a_link_reproduces_the_view(open_page: OpenPage) -> None:
 
 def test_back_returns_to_the_former_search(open_page: OpenPage) -> None:
     page = open_page(search_fragment(CANCEL))
-    expect(page.locator(".hit").first).to_be_visible()
+    page.locator(".hit").first.get_by_title("Open the document").click()
+    expect(page.locator("#reader mark.now")).to_contain_text("cancel")
+    page.locator("#close-reader").click()
+    page.keyboard.press("o")
     page.get_by_label("Phrase 1", exact=True).fill(RENEW)
     page.keyboard.press("Enter")
     expect(page.locator(".hit mark").first).to_contain_text("renew")
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("o")
+    expect(page.locator("#reader mark.now")).to_contain_text("renew")
     page.go_back()
     expect(page.locator(".hit mark").first).to_contain_text("cancel")
+    expect(page.locator("#reader mark.now")).to_contain_text("cancel")
     expect(page.get_by_label("Phrase 1", exact=True)).to_have_value(CANCEL)
 
 

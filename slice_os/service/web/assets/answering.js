@@ -68,6 +68,7 @@ export function answering(current, change, { book, list, topics, same }, { topic
   async function useTopic(name) {
     byId("topic").value = name;
     change({ topic: name, ...(current().most === TOPIC && { most: "every" }) });
+    byId("most").value = current().most;
     await book.open(name).catch(toastError);
     list.refreshAll();
     answered();

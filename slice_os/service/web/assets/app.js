@@ -65,6 +65,8 @@ async function show() {
   byId("store").value = store.name;
   board.leave();
   matrix.leave();
+  if (view.page === "search" && !offered(view.topic)) await listTopics();
+  byId("topic").value = view.topic;
   if (onTopics) await board.show(store);
   else if (view.page === "matches") await matches.open();
   else if (view.page === "matrix") await matrix.open();
@@ -76,15 +78,22 @@ function besideReader() {
   return view.page === "matches" || view.page === "matrix";
 }
 
+/** Offer the topics to answer for; a chosen one that is gone is none. */
 async function listTopics() {
-  const found = await ask("topics").catch(() => ({ topics: [] }));
-  const topics = found.topics.filter((topic) => !isRule(topic));
-  byId("topic").replaceChildren(
-    element("option", { value: "" }, "none"),
-    ...topics.map(({ name }) => element("option", { value: name }, name)),
-  );
-  if (!besideReader() && topics.length && !topics.some(({ name }) => name === view.topic)) change({ topic: "" });
+  const found = await ask("topics").catch(() => null);
+  if (!found) return;
+  const names = found.topics.filter((topic) => !isRule(topic)).map(({ name }) => name);
+  byId("topic").replaceChildren(...["", ...names].map((name) => element("option", { value: name }, name || "none")));
+  if (view.page === "search" && !offered(view.topic)) {
+    toast(`There is no topic ${view.topic}${view.most === TOPIC ? ": these are hits of its phrases" : ""}.`, true);
+    change({ topic: "", ...(view.most === TOPIC && { most: "every" }) });
+  }
   byId("topic").value = view.topic;
+}
+
+/** Whether a topic was there when they were last listed. */
+function offered(topic) {
+  return [...byId("topic").options].some(({ value }) => value === topic);
 }
 
 function showMatches(changes) {
@@ -106,7 +115,6 @@ function searchTopic(topic, where = {}) {
     topic: topic.name,
     open: null,
   }, true);
-  byId("topic").value = topic.name;
   show();
 }
 

@@ -1,5 +1,6 @@
 /** The form of a query: phrases, what they are not, and options. */
 
+import { TOPIC } from "./asked.js";
 import { byId, element } from "./dom.js";
 import { offers } from "./wordings.js";
 
@@ -51,6 +52,8 @@ export function queryForm(form, submitted, near) {
       byId("offers").replaceChildren();
       counters.fill(view.counters);
       byId("most").value = view.most;
+      // Only the board asks for it: then these phrases are the topic's.
+      byId("most").querySelector("[value=topic]").hidden = view.most !== TOPIC;
       byId("unit").value = view.unit;
       byId("verify").checked = view.verify;
       byId("collapse").checked = view.collapse;

@@ -22,6 +22,7 @@ export function searchRun(current, found, store, told) {
     told.begins(view);
     for (const part of ["toolbar", "mining", "notice"]) byId(part).hidden = true;
     if (view.most === TOPIC && !view.topic) view.most = "every";
+    byId("most").value = view.most;
     if (!view.phrases.length && view.most !== TOPIC) return told.nothingAsked();
     byId("results").setAttribute("aria-busy", "true");
     told.asked();

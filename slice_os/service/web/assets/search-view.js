@@ -37,11 +37,15 @@ export function searchView(current, change, topics, topicsChanged) {
   const said = () => sayHow(found, current(), opened.store, book.answerOf, says);
   const reached = (hit) => counts(hit, current(), opened.store);
 
+  /** What the form asks for. Other phrases are no longer those of the topic. */
+  function asked() {
+    const given = form.read();
+    return given.most === TOPIC && !samePhrases(given, current()) ? { ...given, most: "every", least: null } : given;
+  }
+
   const form = queryForm(byId("query"), () => {
-    const asked = form.read();
-    // Other phrases are no longer those of the topic.
-    if (asked.most === TOPIC && !samePhrases(asked, current())) asked.most = "every";
-    change({ ...asked, ...(asked.most !== TOPIC && { least: null }), open: null }, true);
+    const given = asked();
+    change({ ...given, ...(given.most !== TOPIC && { least: null }), open: null }, true);
     run().then(() => narrow() && byId("results").scrollIntoView());
   }, (phrases) => nearTurns({ ...queryBody({ ...current(), most: "every" }), phrases }));
   const list = hitList(byId("hits"), byId("more"), {
@@ -69,7 +73,7 @@ export function searchView(current, change, topics, topicsChanged) {
     },
   );
   const facets = facetPanel(byId("facets"), (where) => {
-    change({ ...form.read(), where, open: null }, true);
+    change({ ...asked(), where, open: null }, true);
     if (current().phrases.length) run();
   });
   const reader = readerPane(current, change, () => queryBody(current(), readerName()), (mark) => {
@@ -86,7 +90,7 @@ export function searchView(current, change, topics, topicsChanged) {
   });
   const run = searchRun(current, found, () => opened.store, {
     begins: (view) => {
-      reader.close();
+      reader.close(true);
       found.reset();
       same.reset();
       list.reset(coloursBy("phrase", view.phrases));
