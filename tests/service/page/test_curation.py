@@ -261,6 +261,26 @@ def test_the_board_counts_topics_over_time(open_page: OpenPage, page_server: Ser
     expect(page.locator("#facets").get_by_label("media")).to_be_checked()
 
 
+def test_counts_of_many_and_long_values_stay_in_their_card(
+    open_page: OpenPage, page_server: Server
+) -> None:
+    make_topic(page_server, "many-values")
+    page = open_page()
+    values = [f"a value with a name that is too long {'for a card ' * 5}{n}" for n in range(10)]
+    count = {"hits": 1, "documents": 1, "of": 7}
+    found = {"topic": "many-values", "documents": 7, "of": 7, "total": 10, "accepted": 0}
+    counts = [{"key": one, "within": one, **count} for one in values]
+    line = {"counts": {"topics": [{**found, "rejected": 0, "counts": counts}]}}
+    page.route("**/counts/progress*", lambda route: route.fulfill(body=json.dumps(line)))
+    page.get_by_role("link", name="Topics").click()
+    card = page.get_by_role("article", name="many-values", exact=True)
+    page.get_by_label("Count by").select_option("domain")
+    expect(card.locator(".ranking li").last).to_have_text("2 more")
+    page.get_by_label("each").select_option("domain")
+    expect(card.locator(".side-by-side")).to_be_visible()
+    assert card.evaluate("card => card.scrollWidth <= card.clientWidth")
+
+
 def test_a_topic_is_tested_changed_and_deleted(open_page: OpenPage, page_server: Server) -> None:
     make_topic(
         page_server,

@@ -45,6 +45,8 @@ def test_a_conversation_is_a_transcript(open_page: OpenPage) -> None:
     expect(turns).to_have_count(3)
     expect(turns.first).to_have_text("customer4:43When do you open tomorrow?")
     expect(turns.last.locator("mark.now")).to_contain_text("near the station")
+    # Each line has its own direction.
+    expect(page.locator(".turn p").first).to_have_css("unicode-bidi", "plaintext")
 
 
 def test_the_map_shows_every_hit_and_leads_to_it(open_page: OpenPage) -> None:

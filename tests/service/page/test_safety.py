@@ -149,6 +149,12 @@ def test_a_service_that_is_gone_is_noticed(open_page: OpenPage) -> None:
     page.get_by_label("Phrase 1", exact=True).fill(CANCEL)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="The service does not answer")).to_be_visible()
+    told = page.locator("#notice p")
+    expect(told).to_have_text("The service may have stopped, or the network is down.")
+    page.route("**/topics", lambda route: route.abort("connectionrefused"))
+    page.get_by_role("link", name="Topics").click()
+    expect(page.locator("#board-notice")).to_be_visible()
+    expect(page.get_by_role("button", name="Dialogues by topics")).to_be_visible()
 
 
 def test_a_stream_that_ends_in_an_error_says_so(open_page: OpenPage) -> None:

@@ -62,6 +62,7 @@ function lastPeriods(last, by) {
 }
 
 function places(counts, open) {
+  const rest = counts.length - PLACES;
   const best = counts.toSorted((one, other) => other.documents - one.documents || other.hits - one.hits).slice(0, PLACES);
   const most = best[0].documents;
   return element("ol", { class: "ranking" }, ...best.map(({ key, documents, of }) => {
@@ -74,5 +75,5 @@ function places(counts, open) {
       element("b", {}, counted(documents)),
       of ? element("span", { class: "soft" }, `${perHundred(documents, of)} per 100`) : null,
     );
-  }));
+  }), rest > 0 ? element("li", { class: "soft" }, `${counted(rest)} more`) : null);
 }

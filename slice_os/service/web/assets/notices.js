@@ -3,7 +3,7 @@
 import { byId, element } from "./dom.js";
 
 const ADVICE = {
-  0: ["The service does not answer", "It may have stopped, or the network is down."],
+  0: ["The service does not answer", ""],
   401: ["A key is needed", "Ask whoever runs the service for one."],
   403: ["This key is not enough", "It lacks the scope for this."],
   404: ["Not there", ""],

@@ -150,7 +150,7 @@ function pause(milliseconds, signal) {
  */
 function unreachable(error) {
   if (error.name === "AbortError") throw error;
-  throw new ServiceError(0, "unreachable", "The service does not answer.");
+  throw new ServiceError(0, "unreachable", "The service may have stopped, or the network is down.");
 }
 
 async function failure(answer) {

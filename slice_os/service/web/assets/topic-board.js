@@ -75,12 +75,12 @@ export function topicBoard(form, told) {
   async function show(opened) {
     store = opened;
     offerFields(Object.keys(store.fields ?? {}));
+    byId("show-matrix").textContent = documentsBy("topics");
     notice.hidden = true;
     try {
       const found = await ask("topics");
       const { problems = [] } = found;
       ({ topics } = found);
-      byId("show-matrix").textContent = documentsBy("topics");
       byId("new-rule").disabled = !topics.some((topic) => !isRule(topic));
       const view = asked();
       const deeds = { search: told.search, match: told.match, edit, drop, changed: again, estimate: measure, settled: tellAgreement };

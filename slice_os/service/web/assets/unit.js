@@ -39,6 +39,7 @@ export function documentsBy(what) {
  * @returns {[string, string]} the number, and what they have
  */
 export function haveHits(found, of, complete = true) {
-  const some = `${complete || found === of ? "" : "At least "}${found ? counted(found) : "None"}`;
+  const none = of === null ? "No" : "None";
+  const some = found ? `${complete || found === of ? "" : "At least "}${counted(found)}` : none;
   return [of === null ? `${some} ${documentWord(found !== 1)}` : `${some} of ${documents(of)}`, found === 1 ? "has a hit" : "have a hit"];
 }
