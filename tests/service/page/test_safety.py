@@ -210,6 +210,28 @@ def test_without_a_key_it_says_that_one_is_needed(open_page: OpenPage) -> None:
     page = open_page(before=lambda page: page.route("**/stores", failing(401, "give a key")))
     page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
     expect(page.get_by_role("heading", name="A key is needed")).to_be_visible()
+    expect(page.locator("#notice p")).to_have_text("Ask whoever runs the service for a key.")
+
+
+def test_what_a_key_does_not_allow_is_said_as_the_service_says_it(
+    open_page: OpenPage, page_server: Server
+) -> None:
+    content = json.dumps({"name": "allowed", "phrases": [CANCEL]}).encode()
+    headers = {"Content-Type": "application/json"}
+    urlopen(Request(f"{page_server.address}/topics", content, headers), timeout=60).close()
+    page = open_page("#topics")
+    page.route("**/estimate", failing(403, "the key of bob does not allow 'curate'"))
+    card = page.get_by_role("article", name="allowed", exact=True)
+    card.get_by_role("button", name="What is missed?").click()
+    told = page.locator("#estimate-error")
+    expect(told).to_have_text("the key of bob does not allow 'curate'.")
+    expect(page.locator("#estimate-place")).to_be_empty()
+
+
+def test_a_link_to_a_store_that_is_gone_says_so(open_page: OpenPage) -> None:
+    page = open_page(search_fragment(CANCEL, store="gone"))
+    expect(page.locator(".toast")).to_have_text("There is no store gone: this is calls.")
+    expect(page.locator(".hit").first).to_be_visible()
 
 
 def test_missing_filters_are_said_and_asked_for_again(open_page: OpenPage) -> None:

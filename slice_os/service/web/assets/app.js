@@ -60,6 +60,7 @@ async function show() {
     showNotice(byId("notice"), "No store is served", "Start the service with one: slice-os serve STORE. Make it with slice-os ingest FILES --store STORE.");
     return;
   }
+  if (view.store && view.store !== store.name) toast(`There is no store ${view.store}: this is ${store.name}.`, true);
   view.store = store.name;
   callDocuments(store.unit);
   byId("store").value = store.name;

@@ -31,7 +31,10 @@ export function estimateTask() {
     try {
       await deed(mine);
     } catch (error) {
-      if (mine === task) byId("estimate-error").textContent = inWords(error).text;
+      if (mine === task) {
+        byId("estimate-error").textContent = inWords(error).text;
+        if (!mine.waiting.length) place.replaceChildren();
+      }
     }
     mine.busy = false;
   }

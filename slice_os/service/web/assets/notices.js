@@ -4,8 +4,8 @@ import { byId, element } from "./dom.js";
 
 const ADVICE = {
   0: ["The service does not answer", ""],
-  401: ["A key is needed", "Ask whoever runs the service for one."],
-  403: ["This key is not enough", "It lacks the scope for this."],
+  401: ["A key is needed", "Ask whoever runs the service for a key."],
+  403: ["This key is not enough", ""],
   404: ["Not there", ""],
   409: ["Somebody was faster", "Load it again, then repeat your change."],
   412: ["Somebody was faster", "Load it again, then repeat your change."],

@@ -131,7 +131,7 @@ async function send(path, { method, body, headers = {}, signal }) {
     }
     if (answer.status !== 401) throw await failure(answer);
     const given = await keyAsker(refused || Boolean(key));
-    if (given === null) throw await failure(answer);
+    if (given === null) throw new ServiceError(401, "unauthorized", "");
     sessionStorage.setItem(STORED, given);
     refused = true;
   }

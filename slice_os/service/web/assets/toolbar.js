@@ -10,8 +10,8 @@ import { saveHits } from "./table-file.js";
  */
 export function toolbar(change, { measured, ordered, saved }) {
   // A hit that is stepped to stops below the bar, which is higher beside a document.
-  new ResizeObserver(() => {
-    byId("results").style.scrollPaddingTop = `${byId("toolbar").offsetHeight}px`;
+  new ResizeObserver(([{ target: { clientHeight: height } }]) => {
+    if (height) byId("results").style.scrollPaddingTop = `${height}px`;
   }).observe(byId("toolbar"));
   const measures = byId("measures");
   measures.addEventListener("change", () => {
