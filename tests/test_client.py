@@ -179,6 +179,13 @@ def test_the_answer_of_something_else_is_told(answer: httpx.Response) -> None:
         asking(lambda _request: answer).search("a")
 
 
+def test_pages_that_never_end_are_told() -> None:
+    endless = httpx.Response(200, json={"labels": [], "documents": [], "next": 1})
+    for ask in (Client.labels, Client.document_ids):
+        with pytest.raises(ServiceError, match="not the answer of a SLICE-OS service"):
+            list(ask(asking(lambda _request: endless)))
+
+
 @pytest.mark.parametrize(
     "line",
     [

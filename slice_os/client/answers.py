@@ -142,12 +142,17 @@ class MinedLines(Generic[T]):
             "error": told_error,
         }
         self._progress = progress
-        self._rest = b""
+        self._rest: list[bytes] = []
         self._summary: dict[str, Any] | None = None
 
     def rows(self, piece: bytes) -> Iterator[T]:
         """The rows on lines that end in a piece of the answer; raises the error that it reports."""
-        *lines, self._rest = (self._rest + piece).split(b"\n")
+        end, *begun = piece.split(b"\n")
+        self._rest.append(end)  # joined once, however many pieces a line comes in
+        if not begun:
+            return
+        lines = [b"".join(self._rest), *begun[:-1]]
+        self._rest = begun[-1:]
         for line in lines:
             try:
                 given = orjson.loads(line).items()

@@ -379,7 +379,10 @@ class AsyncClient:
         self, kind: str, read: Callable[[Any], T], **params: Any
     ) -> AsyncGenerator[T, None]:
         def page(found: Any) -> tuple[list[T], Any]:
-            return list(map(read, found[kind])), found["next"]
+            rows, after = list(map(read, found[kind])), found["next"]
+            if not rows and after is not None:
+                raise ValueError("pages without rows would have no end")
+            return rows, after
 
         params["limit"] = answers.MOST_AT_ONCE
         while params["after"] is not None:
