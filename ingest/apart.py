@@ -19,10 +19,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from importlib import import_module
+from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
 from slice_os.errors import InputError
 from slice_os.ingest.formats import reader_named
+from slice_os.ingest.readers.archives import named
 from slice_os.ingest.readers.reader import (
     NO_MEMORY,
     TOO_LONG,
@@ -66,15 +68,25 @@ def read_apart(
 
     A file that takes too much time or memory, or ends that process, is a bad record.
     """
+    request = {"format": format_name, "source": source, "options": asdict(options)}
     try:
-        content = read_whole(stream)
-        request = {"format": format_name, "source": source, "options": asdict(options)}
-        seconds = SECONDS + SECONDS_PER_MIB * len(content) // (1 << 20)
-        memory = MEMORY + MEMORY_PER_BYTE * len(content)
-        for answer in run_apart(_READ, request, content, seconds, memory):
-            yield _received(*answer)
+        if reader_named(format_name).streamed:
+            with named(stream) as path:
+                size = path.stat().st_size
+                yield from _read_apart({**request, "path": str(path)}, b"", size)
+        else:
+            content = read_whole(stream)
+            yield from _read_apart(request, content, len(content))
     except InputError as error:
         yield bad_record(source, None, str(error), "")
+
+
+def _read_apart(
+    request: Head, content: bytes, size: int
+) -> Iterator[Document | BadRecord | PackedFile]:
+    seconds = SECONDS + SECONDS_PER_MIB * size // (1 << 20)
+    for answer in run_apart(_READ, request, content, seconds, MEMORY + MEMORY_PER_BYTE * size):
+        yield _received(*answer)
 
 
 def run_apart(
@@ -143,8 +155,10 @@ def read_here(request: Head, content: bytes) -> Iterator[Answer]:
     fields = chosen["metadata_fields"]
     chosen["metadata_fields"] = None if fields is None else tuple(fields)
     read = reader_named(request["format"]).load()
-    for one in read(request["source"], io.BytesIO(content), ReadOptions(**chosen)):
-        yield _sent(one)
+    path = request.get("path")
+    with Path(path).open("rb") if path else io.BytesIO(content) as stream:
+        for one in read(request["source"], stream, ReadOptions(**chosen)):
+            yield _sent(one)
 
 
 def _started() -> subprocess.Popen[bytes]:

@@ -44,6 +44,7 @@ class Reader:
         description: what becomes a document, for ``--help``.
         magic: first bytes of every such file; empty if nothing tells them apart.
         apart: whether a library parses the whole file, so that it is read in a process of its own.
+        streamed: whether that process reads it piece by piece, however long it is.
     """
 
     function: str
@@ -51,19 +52,25 @@ class Reader:
     description: str
     magic: bytes = b""
     apart: bool = False
+    streamed: bool = False
 
     def load(self) -> ReadFunction:
         """Import the function."""
         return pkgutil.resolve_name(self.function)  # type: ignore[no-any-return]
 
 
-_APART = ("pages", "word", "slides", "sheets", "markup", "books", "letters", "outlook", "rtf")
+_STREAMED = "columnar"
+_APART = (
+    *("pages", "word", "slides", "sheets", "markup", "books", "letters", "outlook", "rtf"),
+    _STREAMED,
+)
 
 
 def _ours(function: str, extensions: str, description: str, magic: bytes = b"") -> Reader:
     apart = function.startswith(_APART)
     place = f"{__package__}.readers.{function}"
-    return Reader(place, tuple(extensions.split()), description, magic, apart)
+    streamed = function.startswith(_STREAMED)
+    return Reader(place, tuple(extensions.split()), description, magic, apart, streamed)
 
 
 _PK = b"PK\x03\x04"

@@ -154,9 +154,9 @@ def test_encrypted_files_say_so() -> None:
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pypdfium2", None)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    (bad,) = reader_named("pdf").load()("s", io.BytesIO(pdf(SAYING)), ReadOptions())
-    assert "pip install 'slice-os[documents]'" in reason([bad])
-    assert "pip install 'slice-os[tables]'" in reason(read("parquet", b"PAR1"))
+    for name, extra in (("pdf", "documents"), ("parquet", "tables")):
+        (bad,) = reader_named(name).load()("s", io.BytesIO(pdf(SAYING)), ReadOptions())
+        assert f"pip install 'slice-os[{extra}]'" in reason([bad])
 
 
 @pytest.mark.parametrize(

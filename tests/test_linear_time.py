@@ -17,6 +17,7 @@ from slice_os.datasets import files
 from slice_os.encoder.alignment import BLOCK_CHARACTERS
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
+from slice_os.ingest import apart
 from slice_os.ingest.formats import reader_named
 from slice_os.ingest.readers import BadRecord, ReadOptions, decoding
 from slice_os.ingest.readers import reader as base
@@ -216,6 +217,18 @@ def test_a_packed_table_of_columns_takes_bounded_memory() -> None:
     tracemalloc.stop()
     assert found == len(sounds)
     assert peak < 1 << 23
+
+
+def test_a_long_value_of_many_rows_takes_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(apart, "MEMORY", 1 << 30)
+    long = pa.DictionaryArray.from_arrays(pa.array([0] * 256), pa.array(["x" * (1 << 23)]))
+    out = io.BytesIO()
+    parquet.write_table(pa.table({"text": ["Hello"] * 256, "long": long}), out)
+    out.seek(0)
+    (bad,) = read_stream("s", "parquet", out, ReadOptions())
+    assert isinstance(bad, BadRecord)
+    assert bad.reason == "needs more memory than a file may take"
 
 
 @pytest.mark.parametrize("unit", [",", "x", "中", "🇩", "_"])

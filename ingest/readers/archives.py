@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import re
 import shutil
 import stat
@@ -18,7 +19,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain, pairwise
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO
 
 from slice_os.errors import ENCRYPTED, InputError
@@ -277,3 +278,25 @@ def seekable(stream: BinaryIO) -> Iterator[IO[bytes]]:
         shutil.copyfileobj(Unpacked().bounded(stream), copy)
         copy.seek(0)
         yield copy
+
+
+@contextmanager
+def named(stream: IO[bytes]) -> Iterator[Path]:
+    """A file with the content of a stream: its own, or a copy while this lasts."""
+    if (own := _path_of(stream)) is not None:
+        yield own
+        return
+    with tempfile.TemporaryDirectory(prefix="slice-os-") as folder:
+        path = Path(folder, "copy")
+        with path.open("wb") as copy:
+            shutil.copyfileobj(Unpacked().bounded(stream), copy)
+        yield path
+
+
+def _path_of(stream: IO[bytes]) -> Path | None:
+    """The file that is open; a packed one has a name, too, which may be that of another file."""
+    with suppress(OSError, AttributeError, TypeError, ValueError):
+        path = Path(stream.name)
+        if os.path.samestat(path.stat(), os.fstat(stream.fileno())):
+            return path
+    return None

@@ -133,7 +133,8 @@ def _parquet(stream: IO[bytes], options: ReadOptions) -> Iterator[Any]:
     # Else the library reads the whole file before the first row.
     file = parquet.ParquetFile(stream, pre_buffer=False)
     check_columns(file.schema_arrow.names, options)
-    return file.iter_batches(_ROWS)  # type: ignore[no-any-return]
+    # Threads take more memory than the process may have that reads it.
+    return file.iter_batches(_ROWS, use_threads=False)  # type: ignore[no-any-return]
 
 
 def _arrow(stream: IO[bytes], options: ReadOptions) -> Iterator[Any]:
