@@ -288,3 +288,12 @@ def test_what_has_no_end_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(journal.path)
     with pytest.raises(InputError, match=r"labels\.jsonl: no file"):
         journal.read()
+
+
+def test_a_file_of_something_else_gets_no_label(journal: LabelJournal, tmp_path: Path) -> None:
+    other = tmp_path / "profile"
+    other.write_text("export NAME=value\n")
+    journal.path.symlink_to(other)
+    with pytest.raises(InputError, match=":1: "):
+        journal.add([label("a")])
+    assert other.read_text() == "export NAME=value\n"

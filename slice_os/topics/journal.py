@@ -110,6 +110,8 @@ class LabelJournal:
         lines = b"".join(map(sealed, rows))
         with self._opened() as file:
             before = contents(file)
+            # A file of something else, such as one that a link leads to, gets no label.
+            LabelLines.of(before[: before.find(b"\n") + 1], self.path)
             count, size = before.count(b"\n"), len(before)
             if count + len(rows) > MOST_LINES or size + len(lines) > MOST_BYTES:
                 raise InputError(
