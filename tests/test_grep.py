@@ -274,6 +274,20 @@ def test_topics_have_the_same_habits(run: Run, store: str) -> None:
     )
 
 
+def test_a_note_is_told_once_however_often_a_listing_asks_the_store(
+    run: Run, encoder: SpanEncoder, tmp_path: Path
+) -> None:
+    with Corpus(tmp_path / "many", encoder) as corpus:
+        corpus.add(Document(str(number), "Dogs bark.", {"pet": "dog"}) for number in range(65))
+    ask = ("mine", *CANCEL, "--store", tmp_path / "many", "--filter", "pet=cat")
+    for listing in ("-c", "-L"):
+        assert run(*ask, listing) == (
+            1,
+            "",
+            f"slice-os: {tmp_path / 'many'}: no passage has pet 'cat'; there are 'dog'\n",
+        )
+
+
 def test_turns_or_sentences_around_hits(run: Run, store: str) -> None:
     documents = {one.id: one for one in (CALL, NOTE)}
     lines = [

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,10 @@ try:
 except KeyboardInterrupt:  # before there is a `main` to tell it
     sys.stderr.write("slice-os: stopped\n")
     sys.exit(130)
+
+
+# The latest notes, which are not told again.
+_NOTES = 8
 
 
 @click.group(
@@ -83,12 +88,17 @@ def _open_closed_streams() -> None:
 
 @contextmanager
 def _notes_shown() -> Iterator[None]:
-    """Show the notes of the library on standard error, a line each."""
+    """Show the notes of the library on standard error, a line each, but none over and over."""
     import logging
+
+    told: deque[str] = deque(maxlen=_NOTES)
 
     class Notes(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            _complain(record.getMessage())
+            message = record.getMessage()
+            if message not in told:
+                told.append(message)
+                _complain(message)
 
     notes = Notes(logging.WARNING)
     logger = logging.getLogger("slice_os")
