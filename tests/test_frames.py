@@ -99,9 +99,29 @@ def test_add_takes_a_frame(tmp_path: Path, encoder: SpanEncoder) -> None:
         assert corpus.add(frame, text="said", options=options) == 2
         (hit,) = corpus.search("cancel it", top_k=1)
         assert (hit.doc_id, hit.metadata) == ("7", {"speaker": "B"})
-        with pytest.raises(InputError, match="row 1: field 'words' is missing or empty"):
+        with pytest.raises(InputError, match=r"row 1: field 'words' is missing .* by text=$"):
             corpus.add(frame, text="words")
         with pytest.raises(InputError, match="two rows have the id '7'; give each its own, or gr"):
             corpus.add(frame, text="said", options=ReadOptions(id_field="call"))
         with pytest.raises(InputError, match=r"a dict is not a document; .*, or text= for"):
             corpus.add([{"said": "Hello."}])
+
+
+def test_what_is_no_frame_is_refused(tmp_path: Path, encoder: SpanEncoder) -> None:
+    with Corpus(tmp_path / "store", encoder) as corpus:
+        for frame in frames()[1:]:
+            with pytest.raises(InputError, match=r"a [DT].* is not a list .*; give text= for"):
+                corpus.add(frame)
+        for given in (["Hello."], "Hello.", {"said": "Hello."}, np.array(["Hello."])):
+            with pytest.raises(InputError, match=r"a str_? is not a row; give a frame, or m"):
+                corpus.add(given, text="said")
+
+
+def test_a_lazy_frame_has_no_rows(tmp_path: Path, encoder: SpanEncoder) -> None:
+    frame = pytest.importorskip("polars").LazyFrame({"said": ["Hello."]})
+    with Corpus(tmp_path / "store", encoder) as corpus:
+        with pytest.raises(InputError, match="a LazyFrame is not a list of documents; give text="):
+            corpus.add(frame)
+        with pytest.raises(InputError, match=r"no rows yet; give what its collect\(\) returns"):
+            corpus.add(frame, text="said")
+        assert corpus.add(frame.collect(), text="said") == 1

@@ -9,9 +9,9 @@ from decimal import Decimal
 from functools import partial
 from typing import IO, Any, BinaryIO
 
-from slice_os.errors import InputError, MissingExtraError, imported
+from slice_os.errors import InputError, MissingExtraError, imported, kind_of
 from slice_os.ingest.readers.archives import seekable
-from slice_os.ingest.readers.fields import Record
+from slice_os.ingest.readers.fields import NAME_TEXT, Record
 from slice_os.ingest.readers.reader import (
     BadRecord,
     DocumentStream,
@@ -25,6 +25,7 @@ from slice_os.text.documents import Document
 
 _ROWS = 256
 _FRAME_ROWS = 1_024
+_NAME_COLUMN = "; name the one with the text by text="
 _STREAMED = b"\xff" * 4
 
 
@@ -38,8 +39,15 @@ def as_documents(
             Face, or any mappings, with a document a row.
         text: the column of the text; None for that of the options.
         options: further columns; None for documents, unless a text column is named.
+
+    Raises an `InputError` on a frame without the name of a column.
     """
     if text is None and options is None:
+        if _is_frame(given):
+            raise InputError(
+                f"{kind_of(given)} is not a list of documents; give text= for its column with the "
+                "text"
+            )
         return given
     options = options or ReadOptions()
     return frame_documents(given, replace(options, text_field=text or options.text_field))
@@ -51,7 +59,7 @@ def frame_documents(frame: Any, options: ReadOptions) -> Iterator[Document]:
     A row without an id gets one made of its content, so that frames added one after the other do
     not replace each other's rows; equal rows of a frame are numbered.
 
-    Raises an `InputError` if a row cannot be used, or has the id of one before it.
+    Raises an `InputError` if a row is no mapping, cannot be used, or has the id of one before it.
     """
     seen: set[str] = set()
     records = _records(_frame_rows(frame))
@@ -60,7 +68,7 @@ def frame_documents(frame: Any, options: ReadOptions) -> Iterator[Document]:
             continue
         if isinstance(found, BadRecord):
             where = "" if found.line is None else f"row {found.line}: "
-            raise InputError(f"{where}{found.reason}")
+            raise InputError(f"{where}{found.reason.replace(NAME_TEXT, _NAME_COLUMN)}")
         if found.id in seen:
             raise InputError(
                 f"two rows have the id {found.id!r}; give each its own, or group_by to join them"
@@ -69,7 +77,15 @@ def frame_documents(frame: Any, options: ReadOptions) -> Iterator[Document]:
         yield replace(found, source="", language=options.language)
 
 
+def _is_frame(given: Any) -> bool:
+    return any(
+        hasattr(given, name) for name in ("iter_rows", "to_batches", "itertuples", "collect")
+    )
+
+
 def _frame_rows(frame: Any) -> Iterable[Mapping[str, Any]]:
+    if hasattr(frame, "collect"):  # lazy, of polars
+        raise InputError(f"{kind_of(frame)} has no rows yet; give what its collect() returns")
     if hasattr(frame, "iter_rows"):  # polars
         return frame.iter_rows(named=True)  # type: ignore[no-any-return]
     if hasattr(frame, "to_batches"):  # pyarrow
@@ -78,7 +94,13 @@ def _frame_rows(frame: Any) -> Iterable[Mapping[str, Any]]:
         names = [str(name) for name in frame.columns]
         rows = frame.itertuples(index=False, name=None)
         return (dict(zip(names, row, strict=True)) for row in rows)
-    return frame  # type: ignore[no-any-return]
+    return map(_row, frame)
+
+
+def _row(given: object) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping):
+        raise InputError(f"{kind_of(given)} is not a row; give a frame, or mappings by column")
+    return given
 
 
 def _cells(row: Mapping[str, Any]) -> dict[str, Any]:
