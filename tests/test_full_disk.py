@@ -13,6 +13,8 @@ from slice_os import Document, StoreError
 from slice_os.stores.local import LocalStore
 from tests.soak.full_disk import ROOM, disk, resize, used
 
+from .command_line import Run
+from .test_hit_files import HIT
 from .test_local_store import CARD, documents, fill, part_of
 
 FULL = "the disk is full; make room, then try again"
@@ -90,6 +92,16 @@ def test_after_an_error_the_writer_writes_no_more(folder: Path) -> None:
     with pytest.raises(StoreError, match=FULL):
         write_on(store)
     assert sound(folder).find_documents(["next"]) == {}
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_writing_hits_to_it(folder: Path, command_line: Run, ending: str) -> None:
+    (folder.parent / "hits.jsonl").write_bytes(2_000 * (HIT.to_json() + b"\n"))
+    resize(folder, 8 * 1024)
+    out = folder / f"hits.{ending}"
+    told = command_line("report", folder.parent / "hits.jsonl", "-o", out)
+    assert told == (1, "", f"slice-os: {out}: {FULL}\n")
+    assert list(folder.iterdir()) == []
 
 
 def write_on(store: LocalStore) -> None:

@@ -45,9 +45,11 @@ def replacing(path: Path) -> Iterator[Path]:
             claim.close()
         part.replace(path)
         sync_folder(path.parent)
-    except BaseException:
+    except BaseException as error:
         claim.close()
         part.unlink(missing_ok=True)
+        if isinstance(error, OSError) and not error.filename:  # of a write
+            error.filename = str(path)
         raise
     finally:
         claim.close()
