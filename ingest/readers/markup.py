@@ -43,6 +43,8 @@ _APART = frozenset(
 )
 # What is shown apart if there is nothing between two of a kind.
 _ENTRIES = ("a", "code")
+# A raised link is the number of a note.
+_NOTES = ("a", "sup"), ("sup", "a")
 _HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
 _PREFORMATTED = frozenset(("listing", "plaintext", "pre", "textarea", "xmp"))
 _UNSEEN = frozenset(
@@ -192,7 +194,7 @@ class _Paragraphs:
         self._known: dict[object, _Element] = {}
         self._showing = _SHOWING if of_mail else _SHOWING - {"class", "id"}
         self._kept: list[str] | None = None
-        self._ended = ""
+        self._begun = self._ended = ""
         self.title = ""
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -203,9 +205,10 @@ class _Paragraphs:
         element = self._known.get((outer, tag, said))
         if element is None:
             element = self._known[outer, tag, said] = self._within(outer, tag, attributes)
+        touches = (tag == self._ended and tag in _ENTRIES) or (self._begun, tag) in _NOTES
         if element.is_block:
             self._end_paragraph()
-        elif element.is_apart or (tag == self._ended and tag in _ENTRIES):
+        elif element.is_apart or touches:
             self._words.append(" ")
         elif tag == "br" and element.is_shown:
             self._words.append("\n")
@@ -213,7 +216,7 @@ class _Paragraphs:
             self._end_paragraph()
             page = attributes["srcdoc"]
             self._found += html_sections(page, counts=self._counts, of_mail=self._of_mail)
-        self._ended = ""
+        self._begun, self._ended = tag, ""
         self._kept = [] if tag in _KEPT else None
         self.open.append(element)
         if tag == "img" and element.is_shown:
@@ -230,7 +233,7 @@ class _Paragraphs:
                 self._fields = {"heading": _in_line(text)}
         elif element.is_apart:
             self._words.append(" ")
-        self._ended = tag
+        self._begun, self._ended = "", tag
         if len(self.open) > 1:
             self.open.pop()
         if self._kept is None:
@@ -248,7 +251,7 @@ class _Paragraphs:
         goes_on = self._ended and self._ended not in _APART and text[:1].islower()
         if goes_on and _INITIAL.fullmatch("".join(self._words[-3:])):
             self._words.pop()
-        self._ended = ""
+        self._begun = self._ended = ""
         element = self.open[-1]
         if self._kept is not None:
             self._kept.append(text)
