@@ -17,6 +17,7 @@ from slice_os.query.filters import parse_where
 from slice_os.query.options import UNITS
 from slice_os.topics import Learned, Topic, read_topic
 from slice_os.topics import folder as folders
+from slice_os.topics.changes import SeenHits
 from slice_os.topics.files import LONGEST_FILE, parse_topic
 from slice_os.topics.folder import (
     NoSuchTopicError,
@@ -25,6 +26,7 @@ from slice_os.topics.folder import (
     TopicsFolder,
 )
 from slice_os.topics.table import NAME, read_table, topic_table, topic_text
+from slice_os.topics.work import Work
 
 from .strategies import hard_texts
 
@@ -231,6 +233,24 @@ class TestFolder:
         stored = folder.add(CANCEL)
         os.mkfifo(folder.folder / "pipe.toml")
         assert folder.read() == ([stored], [])
+
+    @pytest.mark.skipif(not Path("/dev/null").is_char_device(), reason="needs devices")
+    def test_devices_are_no_files_of_a_store(self, folder: TopicsFolder) -> None:
+        work = Work(folder.folder.parent)
+        stored = folder.add(CANCEL)
+        for link in (folder.folder / "device.toml", work.labels_file, work.seen):
+            link.symlink_to("/dev/null")
+        assert folder.read() == ([stored], [])
+        for read in (work.labels, lambda: SeenHits(work.seen)):
+            with pytest.raises(InputError, match="no file; move it away"):
+                read()
+
+    def test_seen_hits_are_whole_digests(self, folder: TopicsFolder) -> None:
+        seen = Work(folder.folder).seen
+        seen.parent.mkdir(exist_ok=True)
+        seen.write_text("short\nlines of something else")
+        with pytest.raises(InputError, match=":1: not as it was written"):
+            SeenHits(seen)
 
     def test_one_broken_file_does_not_hide_the_others(self, folder: TopicsFolder) -> None:
         folder.add(CANCEL)

@@ -109,6 +109,8 @@ class SeenHits:
         self.path = path
         self._fresh: list[str] = []
         self._seen: set[str] = set()
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path}: no file; move it away to begin one")
         try:
             content = path.read_bytes().decode("ascii") if path.exists() else ""
         except (OSError, UnicodeDecodeError) as error:
@@ -118,7 +120,7 @@ class SeenHits:
             lines.pop()  # nothing, or what a killed run left of a line
         for number, line in enumerate(lines, 1):
             digest = line[:_DIGEST]
-            if line not in (digest, _line(digest)):
+            if len(digest) < _DIGEST or line not in (digest, _line(digest)):
                 told = "not as it was written; delete the line, and one hit is new again"
                 raise InputError(f"{path}:{number}: {told}")
             self._seen.add(digest)

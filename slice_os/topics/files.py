@@ -107,10 +107,10 @@ def topic_files(paths: Sequence[str | Path]) -> list[Path]:
 def files_in(folder: Path) -> list[Path]:
     """The topic files in a folder and those below it, by name; without those being written.
 
-    A pipe, for which reading would wait, is none.
+    A pipe or a device, for which reading may wait, is none.
     """
     found = (path for path in folder.rglob("*.toml") if not path.name.startswith("."))
-    return sorted(path for path in found if not path.is_fifo())
+    return sorted(path for path in found if not (path.is_fifo() or path.is_char_device()))
 
 
 def examine(path: Path) -> tuple[Topic | None, list[str], list[str]]:

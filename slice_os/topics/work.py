@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from slice_os.labels.label import Label, read_labels
+from slice_os.labels.label import Label
 from slice_os.topics.folder import TopicsFolder
+from slice_os.topics.journal import LabelJournal
 from slice_os.topics.topic import Topic
 
 
@@ -43,6 +44,6 @@ class Work:
     def labels(self) -> list[Label]:
         """The labels that hold; none without a file.
 
-        Raises an `InputError` if a line is no label.
+        Raises an `InputError` if a line is no label, or the file is a pipe or a device.
         """
-        return read_labels(self.labels_file) if self.labels_file.exists() else []
+        return [entry.label for entry in LabelJournal(self.labels_file).read()]
