@@ -13,6 +13,7 @@ from slice_os.errors import InputError, MissingExtraError, imported, kind_of
 from slice_os.ingest.readers.archives import seekable
 from slice_os.ingest.readers.fields import NAME_TEXT, Record
 from slice_os.ingest.readers.reader import (
+    NO_MEMORY,
     BadRecord,
     DocumentStream,
     ReadNote,
@@ -134,6 +135,8 @@ def _read(
         with seekable(stream) as content:
             records = _records(_batch_rows(batches(content, options)))
             yield from documents_of(source, records, options)
+    except MemoryError:  # of the library, too
+        yield bad_record(source, None, NO_MEMORY, "")
     except (InputError, pa.ArrowException, OSError, ValueError) as error:
         yield bad_record(source, None, str(error)[:300] or "damaged", "")
 
