@@ -187,6 +187,8 @@ class TestWord:
             ('<w:sym w:char="2192"/>', "one→two"),
             ('<w:sym w:font="Symbol" w:char="F06D"/>', "oneμtwo"),
             ('<w:sym w:font="Wingdings" w:char="00FE"/>', "one☑two"),
+            ('<w:rPr><w:rFonts w:ascii="Symbol"/></w:rPr><w:t>\uf06d</w:t>', "oneμtwo"),
+            ("<w:t>\uf06d</w:t>", "one\uf06dtwo"),
             ('<w:sym w:font="Wingdings" w:char="F020"/>', "one\uf020two"),
             ("<w:instrText>PAGE</w:instrText>", "onetwo"),
         ],

@@ -38,6 +38,7 @@ _FONTS = {
     ),
     "Wingdings": str.maketrans("JLo§¨ßàáâûüýþ", "☺☹☐▪☐←→↑↓✗✓☒☑"),
 }
+_PRIVATE = re.compile("[\uf000-\uf0ff]")
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 
 CHART, SMART_ART, TEXT_BOX = "chart", "SmartArt", "text box"
@@ -152,7 +153,7 @@ class Walk:
         for child in element:
             name = name_of(child)
             if name == "t":
-                yield self._unescaped(child.text or "")
+                yield _in_fonts(child, self._unescaped(child.text or ""))
             elif name in _SIGNS:
                 yield _SIGNS[name]
             elif name == "br":
@@ -300,6 +301,15 @@ def _without_codes(words: Iterable[str]) -> str:
             codes.append(None)
     # A field may end in a later paragraph.
     return "".join(text)
+
+
+def _in_fonts(element: Any, text: str) -> str:
+    """A text of Word as fonts of symbols show it, which LibreOffice does not write as symbols."""
+    if not _PRIVATE.search(text):
+        return text
+    fonts = element.getparent().find("{*}rPr/{*}rFonts")
+    font = "" if fonts is None else attribute(fonts, "ascii")
+    return _PRIVATE.sub(lambda found: _sign(font, f"{ord(found[0]):x}"), text)
 
 
 def _sign(font: str, code: str) -> str:
