@@ -46,6 +46,7 @@ export function ruleForm() {
     try {
       await deed();
     } catch (error) {
+      byId("rule-tried").textContent = "";
       byId("rule-error").textContent = inWords(error).text;
     }
   }

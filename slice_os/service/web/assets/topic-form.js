@@ -89,7 +89,6 @@ function read(topic) {
   }
   for (const name of CUTS) delete given[name];
   const cut = byId("topic-cut").value;
-  const least = byId("topic-least").valueAsNumber;
-  if (cut && Number.isFinite(least)) given[cut] = least;
+  if (cut) given[cut] = byId("topic-least").valueAsNumber;
   return given;
 }
