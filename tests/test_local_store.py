@@ -33,6 +33,7 @@ from slice_os.search.run import mine, search
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.protocol import NewStore, Store
 from slice_os.stores.registry import create_store, open_store, store_exists
+from slice_os.threads import CHECKPOINT
 from tests.store_contract.document_contract import CARD
 from tests.store_contract.document_contract import best_cosines as brute_force
 from tests.store_contract.document_contract import random_part as part_of
@@ -306,6 +307,41 @@ class TestOpening:
             connection.commit()
         with pytest.raises(StoreError, match=r"its database has .CREATE .*, which no store"):
             open_store(folder)
+
+    def test_pages_without_an_end_end_at_a_checkpoint(self, store: Store) -> None:
+        fill(store, documents(3))
+        folder = Path(store.info().location)
+        store.close()
+        size = 4_096
+        with closing(sqlite3.connect(folder / "store.sqlite")) as connection:
+            connection.execute("PRAGMA journal_mode = DELETE")
+            statement = "SELECT rootpage FROM sqlite_master WHERE name = 'passages'"
+            (root,) = connection.execute(statement).fetchone()
+        raw = bytearray((folder / "store.sqlite").read_bytes())
+        begin, last = (root - 1) * size, len(raw) // size
+        leaf = raw[begin : begin + size]
+        for level in range(4):
+            # Hundreds of cells, each with the number of the next page.
+            child, count = struct.pack(">I", last + level + 1), 500
+            places = struct.pack(f">{count}H", *(size - 5 * cell for cell in range(1, count + 1)))
+            head = b"\5\0\0" + struct.pack(">HHB", count, size - 5 * count, 0) + child
+            page = (head + places).ljust(size - 5 * count, b"\0") + (child + b"\1") * count
+            if level:
+                raw += page
+            else:
+                raw[begin : begin + size] = page
+        raw += leaf
+        raw[28:32], raw[92:96] = struct.pack(">I", len(raw) // size), raw[24:28]
+        (folder / "store.sqlite").write_bytes(raw)
+        endless = open_store(folder)
+
+        def stop() -> None:
+            raise InterruptedError
+
+        before = CHECKPOINT.set(stop)
+        with pytest.raises(StoreError, match="interrupted"):
+            endless.info()
+        CHECKPOINT.reset(before)
 
     def test_a_journal_deletes_no_file_elsewhere(self, store: Store, tmp_path: Path) -> None:
         folder, other = Path(store.info().location), tmp_path / "other"

@@ -21,6 +21,7 @@ from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import ModelError, StoreError
 from slice_os.stores.local.terms import PASSAGE_TERMS
 from slice_os.tables.replacing import make_folder, sync_folder
+from slice_os.threads import CHECKPOINT
 
 DATABASE = "store.sqlite"
 # Stores of another version are refused: their documents have to be ingested again.
@@ -30,6 +31,8 @@ FIXED = ("schema_version", "encoder", "max_pieces")
 SHARED_MEMORY = 32_768
 # The end of a journal that names another one, which SQLite deletes, whatever file it is.
 _NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
+# Of SQLite's machine, between checkpoints.
+_STEPS = 1_000_000
 # Tables and indices that compute nothing.
 _PLAIN = re.compile(
     r"CREATE (?:TABLE|(?:UNIQUE )?INDEX) (?:(?!\b(?:AS|CHECK)\b)[\w\s,()'\"])*", re.IGNORECASE
@@ -144,6 +147,8 @@ def connect(folder: Path, mode: str = "rw") -> Database:
         factory=Database,
     )
     connection.folder = folder
+    # Pages that lead to one another have rows without an end.
+    connection.set_progress_handler(_go_on, _STEPS)
     # With less, the last commits could be lost with the power.
     for pragma in ("synchronous = FULL", "secure_delete = ON", "cell_size_check = ON"):
         connection.execute(f"PRAGMA {pragma}")
@@ -153,6 +158,11 @@ def connect(folder: Path, mode: str = "rw") -> Database:
         connection.close()
         raise
     return connection
+
+
+def _go_on() -> None:
+    """End a statement by an error if there is one at its checkpoint, or with Ctrl-C."""
+    CHECKPOINT.get()()
 
 
 def _check_schema(connection: Database) -> None:
@@ -276,7 +286,7 @@ def _state_checksums(connection: Database) -> tuple[str | None, str]:
 def used_counts(connection: Database) -> dict[str, int]:
     """The `COUNTS` of a store, from its documents and the last rows that its passages refer to."""
     counts = connection.row(
-        "SELECT (SELECT count(*) FROM documents), count(*), ifnull(max(first_word + n_words), 0), "
+        "SELECT (SELECT count(id) FROM documents), count(*), ifnull(max(first_word + n_words), 0), "
         "ifnull(max(first_piece + n_pieces), 0) FROM passages"
     )
     return dict(zip(COUNTS, counts, strict=True))
