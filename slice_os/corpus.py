@@ -286,9 +286,9 @@ class Corpus:
         """
         added = 0
         rejected: list[Rejection] = []
-        given = counted(
-            checked_documents(as_documents(documents, text, options)), "documents", documents
-        )
+        found = as_documents(documents, text, options)
+        named = ", or text= for its field with the text"
+        given = counted(checked_documents(found, named), "documents", documents)
         store = self._for_writing()
         with store.writer() as writer:
             for part in encode_documents(given, self.encoder, store.info().max_pieces):

@@ -202,6 +202,14 @@ def test_the_stream_of_something_else_is_told(line: bytes) -> None:
         asking(lambda _request: httpx.Response(200, content=line)).mine("a")
 
 
+def test_what_is_no_document_is_told() -> None:
+    service = asking(lambda _request: httpx.Response(200, json={}))
+    with pytest.raises(InputError, match=r'a dict is not a document; give .*"the text"\)$'):
+        service.add([{"id": "a", "text": "b"}])  # type: ignore[list-item]
+    with pytest.raises(InputError, match=r"a Document is not a list of documents; give \[Doc"):
+        service.add(Document("a", "b"))  # type: ignore[arg-type]
+
+
 def test_an_address_that_cannot_be_asked_is_told() -> None:
     with pytest.raises(ServiceUnavailableError, match="http://host:port: no answer"):
         Client("http://host:port").search("a")

@@ -21,7 +21,7 @@ from slice_os.hits.hit import Hit, Hits
 from slice_os.labels.label import Label, label_of
 from slice_os.query.options import HitOptions
 from slice_os.records import record
-from slice_os.text.documents import Document
+from slice_os.text.documents import Document, checked_documents
 from slice_os.topics.match import Case, Match, Suggestion
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def wanted(
 
 def rows(documents: Iterable[Document]) -> list[dict[str, Any]]:
     """Documents as the service takes them."""
-    return [_row(document) for document in documents]
+    return [_row(document) for document in checked_documents(documents)]
 
 
 def plain(found: Any) -> Any:

@@ -10,6 +10,7 @@ import reprlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from math import isfinite
 from typing import Any, TypeAlias
 
@@ -155,8 +156,10 @@ def check_language(code: str) -> None:
         raise InputError(f"no language {code!r}; give an ISO 639 code, such as en, de or ja")
 
 
-def checked_documents(documents: Iterable[Document]) -> Iterator[Document]:
+def checked_documents(documents: Iterable[Document], rows: str = "") -> Iterator[Document]:
     """Check that documents are given: a single object now, each of several when it comes.
+
+    ``rows`` ends the message on a mapping with what else to give.
 
     Raises:
         InputError: saying what to give.
@@ -166,12 +169,12 @@ def checked_documents(documents: Iterable[Document]) -> Iterator[Document]:
             f"{kind_of(documents)} is not a list of documents; give "
             '[Document("an id", "the text")], or ingest files'
         )
-    return map(_checked, documents)
+    return map(partial(_checked, rows), documents)
 
 
-def _checked(document: object) -> Document:
+def _checked(rows: str, document: object) -> Document:
     if not isinstance(document, Document):
-        named = ", or text= for its field with the text" if isinstance(document, Mapping) else ""
+        named = rows if isinstance(document, Mapping) else ""
         raise InputError(
             f'{kind_of(document)} is not a document; give Document("an id", "the text"){named}'
         )
