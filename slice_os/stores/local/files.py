@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, fields
 from importlib.resources import files
 from pathlib import Path
@@ -33,6 +34,7 @@ SHARED_MEMORY = 32_768
 _NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
 # Of SQLite's machine, between checkpoints.
 _STEPS = 1_000_000
+_ENDED: ContextVar[BaseException | None] = ContextVar("slice_os_ended", default=None)
 # Tables and indices that compute nothing.
 _PLAIN = re.compile(
     r"CREATE (?:TABLE|(?:UNIQUE )?INDEX) (?:(?!\b(?:AS|CHECK)\b)[\w\s,()'\"])*", re.IGNORECASE
@@ -160,9 +162,14 @@ def connect(folder: Path, mode: str = "rw") -> Database:
     return connection
 
 
-def _go_on() -> None:
-    """End a statement by an error if there is one at its checkpoint, or with Ctrl-C."""
-    CHECKPOINT.get()()
+def _go_on() -> bool:
+    """Whether a statement ends here: by the error of its checkpoint, which SQLite would lose."""
+    try:
+        CHECKPOINT.get()()
+    except BaseException as error:
+        _ENDED.set(error)
+        return True
+    return False
 
 
 def _check_schema(connection: Database) -> None:
@@ -316,12 +323,17 @@ def transaction(connection: Database) -> Iterator[None]:
 def errors_explained(folder: Path) -> Iterator[None]:
     """Turn errors of SQLite and the file system into one line about the store.
 
-    Raises a `StoreError`, naming the folder and what went wrong.
+    Raises a `StoreError`, naming the folder and what went wrong; or the error of a checkpoint
+    that ended a statement.
     """
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
+        if reason == "interrupted":
+            ended = _ENDED.get() or KeyboardInterrupt()  # lost if it came before the checkpoint
+            _ENDED.set(None)
+            raise ended from None
         # Where SQLite cannot enlarge the memory that processes share, it says "disk I/O error".
         full = reason == "disk I/O error" and shutil.disk_usage(folder).free < SHARED_MEMORY
         if full or reason == "database or disk is full":
