@@ -128,10 +128,8 @@ def write_csv(table: Table, path: Path) -> None:
 def _written(cell: Cell) -> str:
     if cell is None:
         return ""
-    if isinstance(cell, bool):
-        return "true" if cell else "false"
     if isinstance(cell, (int, float)):
-        return str(cell)
+        return str(cell).lower()  # as in true
     text = _FORMULA.sub("'", cell if isinstance(cell, str) else joined(cell))
     # More than RFC 4180 asks: another separator would end the cell.
     return f'"{text.replace(chr(34), chr(34) * 2)}"' if _QUOTED.search(text) else text
