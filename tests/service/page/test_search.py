@@ -165,6 +165,7 @@ def test_facets_narrow_the_search_and_count_its_hits(open_page: OpenPage) -> Non
     page.get_by_role("button", name="clear all filters").click()
     expect(page.locator("#scope")).not_to_contain_text("of the 1 best passage")
     assert "where" not in page.url
+    expect(page.get_by_text("Filters", exact=True)).to_be_focused()
 
 
 def test_a_link_reproduces_the_view(open_page: OpenPage) -> None:

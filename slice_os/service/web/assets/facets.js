@@ -34,6 +34,8 @@ export function facetPanel(root, changed) {
 
   clear.addEventListener("click", () => {
     where = {};
+    // The button goes; who pressed it stays at the filters.
+    byId("filters").firstElementChild.focus();
     clear.hidden = true;
     again();
     changed(where);
