@@ -527,6 +527,10 @@ def test_letters_show_the_encoding_that_no_label_says(encoding: str, text: str, 
     assert body(f"Content-Type: text/plain{label}\n\n".encode() + text.encode(encoding)) == text
 
 
+def test_a_short_subject_that_is_not_encoded_has_its_letters() -> None:
+    assert only(Document, read("Subject: Größe\n\nwords".encode("cp1252"))).text == "Größe\nwords"
+
+
 def test_letters_that_cannot_be_read_are_counted() -> None:
     _, note = pair(
         Document, ReadNote, mail(b"Content-Type: text/plain; charset=euc-jp\n\na\xff\xffb")

@@ -154,7 +154,7 @@ def has_header(message: Part) -> bool:
 def header_text(value: str) -> str:
     """A header in one line: its encoded words, and bytes that should have been such, as text."""
     line = value.replace("\r", "").replace("\n", "")
-    return _ENCODED.sub(_encoded_words, decoded(line.encode(UTF8, "surrogateescape")))
+    return _ENCODED.sub(_encoded_words, decoded(line.encode(UTF8, "surrogateescape"), "ascii"))
 
 
 def _encoded_words(found: re.Match[str]) -> str:
