@@ -480,9 +480,12 @@ def test_every_format_has_its_function() -> None:
         assert callable(reader.load())
 
 
-def test_formats_that_need_a_library_of_documents_are_read_apart() -> None:
+def test_formats_that_a_library_parses_are_read_apart() -> None:
     apart = {name for name, reader in READERS.items() if reader.apart}
-    assert apart == {"pdf", "docx", "pptx", "xlsx", "epub", "html", "eml", "msg", "rtf", "mht"}
+    tables = {name for name, reader in READERS.items() if reader.streamed}
+    assert tables == {"parquet", "arrow"}
+    documents = {"pdf", "docx", "pptx", "xlsx", "epub", "html", "eml", "msg", "rtf", "mht"}
+    assert apart == documents | tables
 
 
 def test_an_unknown_format_is_refused_by_name(folder: Path) -> None:
