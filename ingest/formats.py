@@ -59,15 +59,12 @@ class Reader:
         return pkgutil.resolve_name(self.function)  # type: ignore[no-any-return]
 
 
-_STREAMED = "columnar"
-_APART = (
-    *("pages", "word", "slides", "sheets", "markup", "books", "letters", "outlook", "rtf"),
-    _STREAMED,
-)
+_STREAMED = ("columnar",)
+_WHOLE = ("pages", "word", "slides", "sheets", "markup", "books", "letters", "outlook", "rtf")
 
 
 def _ours(function: str, extensions: str, description: str, magic: bytes = b"") -> Reader:
-    apart = function.startswith(_APART)
+    apart = function.startswith(_WHOLE + _STREAMED)
     place = f"{__package__}.readers.{function}"
     streamed = function.startswith(_STREAMED)
     return Reader(place, tuple(extensions.split()), description, magic, apart, streamed)

@@ -286,11 +286,10 @@ def named(stream: IO[bytes]) -> Iterator[Path]:
     if (own := _path_of(stream)) is not None:
         yield own
         return
-    with tempfile.TemporaryDirectory(prefix="slice-os-") as folder:
-        path = Path(folder, "copy")
-        with path.open("wb") as copy:
-            shutil.copyfileobj(Unpacked().bounded(stream), copy)
-        yield path
+    with tempfile.NamedTemporaryFile(prefix="slice-os-") as copy:
+        shutil.copyfileobj(Unpacked().bounded(stream), copy)
+        copy.flush()
+        yield Path(copy.name)
 
 
 def _path_of(stream: IO[bytes]) -> Path | None:

@@ -14,6 +14,7 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.service.conftest import Server
 from tests.service.page.conftest import MARKUP, OVERRIDE, OpenPage, search_fragment
+from tests.service.page.test_curation import make_topic
 
 CANCEL = "I want to cancel my subscription"
 ASSETS = Path(__file__).parents[3] / "slice_os" / "service" / "web" / "assets"
@@ -216,9 +217,7 @@ def test_without_a_key_it_says_that_one_is_needed(open_page: OpenPage) -> None:
 def test_what_a_key_does_not_allow_is_said_as_the_service_says_it(
     open_page: OpenPage, page_server: Server
 ) -> None:
-    content = json.dumps({"name": "allowed", "phrases": [CANCEL]}).encode()
-    headers = {"Content-Type": "application/json"}
-    urlopen(Request(f"{page_server.address}/topics", content, headers), timeout=60).close()
+    make_topic(page_server, "allowed")
     page = open_page("#topics")
     page.route("**/estimate", failing(403, "the key of bob does not allow 'curate'"))
     card = page.get_by_role("article", name="allowed", exact=True)
