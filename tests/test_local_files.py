@@ -158,6 +158,10 @@ class TestCompaction:
                     self.connection = connection
                 def __getattr__(self, name):
                     return getattr(self.connection, name)
+                def __enter__(self):
+                    return self.connection.__enter__()
+                def __exit__(self, *error):
+                    return self.connection.__exit__(*error)
                 def execute(self, statement, *values):
                     if step in statement:
                         die()

@@ -358,6 +358,8 @@ class TestOpening:
         with pytest.raises(StoreError, match=r"store\.sqlite-journal: is no file of a store"):
             open_store(folder)
         assert other.read_text() == "precious"
+        (folder / "store.sqlite-journal").write_bytes(b"short")
+        open_store(folder).close()
 
     def test_a_file_that_is_not_a_database(self, tmp_path: Path) -> None:
         (tmp_path / "store.sqlite").write_bytes(b"something else " * 100)

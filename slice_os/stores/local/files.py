@@ -138,8 +138,11 @@ def connect(folder: Path, mode: str = "rw") -> Database:
     Raises a `StoreError` if somebody else has made more of the database than a store has.
     """
     journal = folder / f"{DATABASE}-journal"
-    if journal.is_file() and journal.read_bytes().endswith(_NAMES_ANOTHER):
-        raise StoreError(f"{journal}: is no file of a store; delete it, if you trust the others")
+    if journal.is_file():
+        with journal.open("rb") as stream:
+            stream.seek(max(0, journal.stat().st_size - len(_NAMES_ANOTHER)))
+            if stream.read(len(_NAMES_ANOTHER)) == _NAMES_ANOTHER:
+                raise StoreError(f"{journal}: is no file of a store; delete it to trust the others")
     connection = sqlite3.connect(
         f"{(folder / DATABASE).absolute().as_uri()}?mode={mode}",
         uri=True,
@@ -311,12 +314,8 @@ def damage(folder: Path, what: str) -> StoreError:
 def transaction(connection: Database) -> Iterator[None]:
     """Commit everything in the block, or nothing."""
     connection.execute("BEGIN IMMEDIATE")
-    try:
+    with connection:
         yield
-    except BaseException:
-        connection.rollback()  # does nothing where SQLite has rolled back itself: on a full disk
-        raise
-    connection.execute("COMMIT")
 
 
 @contextmanager
