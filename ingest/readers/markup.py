@@ -348,7 +348,7 @@ _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _SELECTOR = re.compile(r"(?:[A-Za-z][\w-]*)?(?:[.#][\w-]+)*")
 _NAME = re.compile(r"[.#]?[\w-]+")
 _MOST_RULES = 1_000
-_DISPLAY = re.compile(r"(?:^|[;\s])display\s*:\s*([a-z-]+)", re.I)
+_DISPLAY = re.compile(r"(?:^|[;\s])display\s*:\s*([a-z-]{1,20})", re.I)
 
 
 class _Rule(NamedTuple):
