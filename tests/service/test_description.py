@@ -30,7 +30,10 @@ negative_data_rejection.expected-statuses = ["400", "404", "405", "409", "412", 
 
 @pytest.mark.slow
 @pytest.mark.release
-def test_schemathesis_finds_no_fault(store_folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "phase", ["fuzzing", pytest.param("examples,coverage", marks=pytest.mark.large)]
+)
+def test_schemathesis_finds_no_fault(store_folder: Path, tmp_path: Path, phase: str) -> None:
     shutil.copytree(store_folder, tmp_path / "calls")
     (tmp_path / "schemathesis.toml").write_text(CONFIG)
     # Most of its time would be the network's.
@@ -47,7 +50,7 @@ def test_schemathesis_finds_no_fault(store_folder: Path, tmp_path: Path) -> None
             *(sys.executable, "-m", "schemathesis.cli"),
             *("--config-file", str(tmp_path / "schemathesis.toml")),
             *("run", f"{server.address}/openapi.json"),
-            *("--phases", "examples,coverage,fuzzing", "--max-examples", "3"),
+            *("--phases", phase, "--max-examples", "5"),
             *("--seed", "1", "--generation-deterministic"),
             *("--header", f"Authorization: {header}"),
             *("--request-timeout", "60", "--workers", "1", "--no-color"),
