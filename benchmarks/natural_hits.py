@@ -126,9 +126,9 @@ def documents(kind: str, data: Path) -> Iterator[Document]:
             yield Document(f"passage {number}", row["text"])
 
 
-def labels_of(kind: str) -> dict[tuple[str, str, int, int], bool | None]:
+def labels_of(kind: str, folder: Path = LABELS) -> dict[tuple[str, str, int, int], bool | None]:
     """Whether the hits of a kind are right, by phrase, document and place; None if left open."""
-    rows = map(json.loads, (LABELS / f"{kind}.jsonl").read_text(encoding="utf-8").splitlines())
+    rows = map(json.loads, (folder / f"{kind}.jsonl").read_text(encoding="utf-8").splitlines())
     return {(row["phrase"], row["doc_id"], row["start"], row["end"]): row["right"] for row in rows}
 
 

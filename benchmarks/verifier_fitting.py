@@ -47,7 +47,7 @@ from slice_os.evaluation.calibration import expected_calibration_error
 from slice_os.evaluation.contrasts import read_pairs
 from slice_os.evaluation.measures import ranks
 from slice_os.verifier.claims import Claim, claim_in, claim_of
-from slice_os.verifier.decision import DECISION, Decision, log_odds, place
+from slice_os.verifier.decision import DECISION, Decision, log_odds, place, read_decision
 from slice_os.verifier.similarity import SimilarityReader, numbers_of
 
 FITTED = ("contracts", "dialogues", "everyday", "support", "bookings", "reviews", "stories")
@@ -207,6 +207,7 @@ def fit(sets: Mapping[str, Told], weights: Mapping[str, float], encoder_id: str)
         rounded(rows),
         rounded(cells),
         tuple(map(rounded, table)),
+        read_decision().named,  # benchmarks/short_phrases.py fits it
         tuple(sorted(weights)),
         f"{claims:,} claims; benchmarks/verifier_fitting.py",
     )

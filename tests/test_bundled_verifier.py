@@ -101,6 +101,29 @@ def test_an_unlikely_hit_has_the_words_against_it(
     assert re.search(rf"\b{re.escape(verdict.reasons[0].partition(': ')[2])}\b", text)
 
 
+@pytest.mark.parametrize(
+    ("phrase", "text", "band"),
+    [
+        ("billing department", "We called the [billing department] about it.", "probable"),
+        ("cancel", "Please [cancel] it now.", "probable"),
+        ("warranty", "I never got a [warranty] card.", "probable"),
+        ("train station", "The hotel is [close to the railway station].", "probable"),
+        ("billing department", "We called the [garden centre] about it.", "unlikely"),
+        ("written notice of ninety days", "It needs [written notice of thirty days].", "unlikely"),
+        ("a dozen rolls", "We ordered [two rolls].", "unlikely"),
+    ],
+)
+def test_phrases_that_only_name_something(
+    encoder: SpanEncoder, phrase: str, text: str, band: str
+) -> None:
+    start, end = text.index("["), text.index("]") - 1
+    own = Claim(phrase, re.sub(r"[\[\]]", "", text), start, end)
+    verifier = BundledVerifier(encoder)
+    (verdict,) = verifier.check([own])
+    assert band_of(verdict.probability) == band
+    assert verifier.check([*CLAIMS, own])[-1] == verdict
+
+
 def test_similarity_alone_reads_nothing(encoder: SpanEncoder) -> None:
     verifier = SimilarityVerifier(encoder)
     same, denied, exact, _, other = verifier.check(CLAIMS)
@@ -168,7 +191,7 @@ def test_a_small_difference_stays_small(read: float, near: float) -> None:
 
 
 def test_between_four_numbers_is_their_mean() -> None:
-    decision = Decision("e", (0.0,), (0.0, 2.0), (0.0, 4.0), ((0.0, 1.0), (2.0, 5.0)), (), "")
+    decision = Decision("e", (0.0,), (0.0, 2.0), (0.0, 4.0), ((0.0, 1.0), (2.0, 5.0)), (0.0, 0.0, 0.0), (), "")
     assert decision.together(1, 2) == 2
     assert decision.together(-9, -9) == 0
     assert decision.together(2, 4) == decision.together(9, 9) == 5

@@ -8,6 +8,7 @@ from pathlib import Path
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import ModelError
 from slice_os.hits.bands import UNSURE_FROM, reaches
+from slice_os.text.clause_words import meaning_of
 from slice_os.text.documents import ENGLISH
 from slice_os.verifier.claims import Claim, Verdict, Verdicts
 from slice_os.verifier.cross_encoder import CrossEncoderVerifier
@@ -16,6 +17,9 @@ from slice_os.verifier.similarity import Similarity, SimilarityReader, numbers_o
 
 NETWORK = Path(__file__).parents[1] / "models" / "slice-verify"
 """The network's folder, which recipes/verifier.py makes."""
+
+# Names something without saying it. The network hears statements in it, and no things.
+_NAMING = "I called about the {} twice."
 
 
 class SimilarityVerifier:
@@ -66,20 +70,35 @@ class BundledVerifier(SimilarityVerifier):
 
     def begin(self, claims: Sequence[Claim]) -> Verdicts:
         """As `check`, but returns while the network reads; call the result for the verdicts."""
-        verdicts = self._network.begin(claims)
+        phrases = {claim.phrase for claim in claims}
+        names = [naming(one) for one in sorted(phrases) if not meaning_of(one).verb]
+        verdicts = self._network.begin([*claims, *names])
         said, odds = self._near(claims)
 
         def together() -> list[Verdict]:
+            read = verdicts()
+            heard = {
+                name.phrase: log_odds(one.probability)
+                for name, one in zip(names, read[len(claims) :], strict=True)
+            }
             return [
-                self._together(read, near, one)
-                for read, near, one in zip(verdicts(), odds, said, strict=True)
+                self._together(one, heard.get(claim.phrase), near, similar)
+                for claim, one, near, similar in zip(claims, read, odds, said, strict=False)
             ]
 
         return together
 
-    def _together(self, read: Verdict, near: float, said: Similarity) -> Verdict:
-        odds = self._decision.together(log_odds(read.probability), near)
+    def _together(
+        self, read: Verdict, heard: float | None, near: float, said: Similarity
+    ) -> Verdict:
+        odds = self._decision.together(log_odds(read.probability), near, heard)
         probability = probability_of(odds)
         # Of an unlikely hit, the words that the network holds against it.
         reasons = () if reaches(probability, UNSURE_FROM) else read.reasons
         return Verdict(probability, reasons, said.matches)
+
+
+def naming(phrase: str) -> Claim:
+    """The claim that a sentence which merely names a phrase says it."""
+    text, start = _NAMING.format(phrase), _NAMING.index("{")
+    return Claim(phrase, text, start, start + len(phrase))

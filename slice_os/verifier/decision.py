@@ -20,6 +20,9 @@ DECISION = Path(__file__).with_name("decision.json")
 """The bundled one, which benchmarks/verifier_fitting.py makes."""
 
 _NEAREST = 1e-4
+# Log-odds of the network: from there on it hears a phrase where it is merely named, and of a hit,
+# less those, what is surely a contrast and what surely is not.
+HEARD, CONTRAST, ALIKE = 0.75, -3.5, -2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,8 @@ class Decision:
     """A table of log-odds by what the network says and how near the words are.
 
     Between the numbers of its rows and columns it is interpolated, and beyond them it goes on as at
-    the edge. So no nearness makes up for what the network is sure of.
+    the edge. So no nearness makes up for what the network is sure of. But it judges statements: of
+    a phrase that only names something, similarity knows more, and the network tells contrasts.
 
     Attributes:
         encoder_id: the encoder whose vectors the similarity is of.
@@ -36,6 +40,8 @@ class Decision:
         read: ``(n,)`` log-odds by the network, rising.
         near: ``(m,)`` log-odds by similarity, rising.
         odds: ``(n, m)`` log-odds by both.
+        named: of a phrase that only names something, the weights of what the network says, less
+            what it says where the phrase is merely named, and of similarity; last, a constant.
         sets: what it was fitted to, by the names of benchmarks/verifier_fitting.py.
         provenance: for people.
     """
@@ -45,6 +51,7 @@ class Decision:
     read: tuple[float, ...]
     near: tuple[float, ...]
     odds: tuple[tuple[float, ...], ...]
+    named: tuple[float, float, float]
     sets: tuple[str, ...]
     provenance: str
 
@@ -55,15 +62,25 @@ class Decision:
         odds: Float64Array = (numbers * weights[:-1]).sum(axis=1) + weights[-1]
         return odds
 
-    def together(self, read: float, near: float) -> float:
-        """The log-odds by both."""
+    def together(self, read: float, near: float, heard: float | None = None) -> float:
+        """The log-odds by both.
+
+        ``heard`` is what the network says of words that merely name the phrase; None if it has a
+        verb.
+        """
         row, down = place(self.read, read)
         column, across = place(self.near, near)
         above, below = (
             (1 - across) * each[column] + across * each[column + 1]
             for each in self.odds[row : row + 2]
         )
-        return (1 - down) * above + down * below
+        odds = (1 - down) * above + down * below
+        if heard is None or heard >= HEARD:
+            return odds
+        behind = read - heard
+        network, words, constant = self.named
+        share = max(0.0, min(1.0, (behind - CONTRAST) / (ALIKE - CONTRAST)))
+        return odds + share * (network * behind + words * near + constant - odds)
 
 
 def place(grid: Sequence[float], value: float) -> tuple[int, float]:
