@@ -240,6 +240,151 @@ class TestJson:
         assert bad.reason == "a transcript of a form that is not known"
 
 
+def ticket(**fields: object) -> dict[str, object]:
+    people = {"requester_id": 1, "requester": {"id": 1, "name": "Ann"}}
+    return {"id": 7, "created_at": "2024-01-01T09:00:00Z", **people, **fields}
+
+
+def node(parent: str | None, message: dict[str, object] | None) -> dict[str, object]:
+    return {"parent": parent, "message": message, "children": []}
+
+
+def of_chatgpt(role: str, time: float | None, **content: object) -> dict[str, object]:
+    return {"author": {"role": role, "name": None}, "content": content, "create_time": time}
+
+
+def of_teams(name: str, day: int, kind: str, text: str) -> dict[str, object]:
+    return {
+        "from": {"application": None, "user": {"displayName": name}},
+        "createdDateTime": f"2024-01-01T09:0{day}:00Z",
+        "body": {"contentType": kind, "content": text},
+    }
+
+
+AT = "2024-01-01T09:01:00Z"
+WHY = {"author": {"name": "Bo"}, "body": "<p>Why &amp; <b>how</b>?</p>\n<ul><li>So</li></ul>"}
+EXPORTS: dict[str, object] = {
+    "ChatGPT": {
+        "current_node": "c",
+        "mapping": {
+            "a": node(None, None),
+            "b": node("a", of_chatgpt("Ann", 1704099600.0, parts=["I want to cancel."])),
+            "x": node("b", of_chatgpt("Bo", 1704099630.0, parts=["Another answer entirely."])),
+            "c": node("b", of_chatgpt("Bo", 1704099660.0, text="Why & how?\nSo")),
+        },
+    },
+    "Claude": {
+        "name": "A chat",
+        "chat_messages": [
+            {"sender": "Ann", "text": "I want to cancel.", "created_at": "2024-01-01T09:00:00Z"},
+            {
+                "sender": "Bo",
+                "text": "",
+                "content": [{"type": "text", "text": "Why & how?"}, {"type": "x", "text": "So"}],
+                "created_at": AT,
+            },
+        ],
+    },
+    "Intercom": {
+        "created_at": 1704099600,
+        "source": {"body": "<p>I want to cancel.</p>", "author": {"name": "Ann"}},
+        "conversation_parts": {"conversation_parts": [{**WHY, "created_at": 1704099660}]},
+    },
+    "Teams": {
+        "value": [
+            of_teams("Bo", 1, "html", "Why &amp; how?<br>So"),
+            of_teams("Ann", 0, "text", "I want to cancel."),
+        ]
+    },
+    "Zendesk": ticket(
+        description="I want to cancel.",
+        comments=[
+            {"author_id": 1, "body": "I want to cancel.", "created_at": "2024-01-01T09:00:00Z"},
+            {"author_id": 2, "body": "Why & how?\nSo", "created_at": AT},
+        ],
+        assignee={"id": 2, "name": "Bo"},
+    ),
+    "Freshdesk": ticket(
+        description_text="I want to cancel.",
+        description="<div>I want to cancel.</div>",
+        conversations=[{"user_id": 2, "body_text": "Why & how?\nSo", "created_at": AT}],
+        users=[{"id": 2, "name": "Bo"}],
+    ),
+}
+
+
+class TestExports:
+    @pytest.mark.parametrize("product", EXPORTS)
+    @pytest.mark.parametrize("name", ["json", "jsonl"])
+    def test_each_is_a_conversation_with_its_first_message(self, product: str, name: str) -> None:
+        document, *notes = read(name, json.dumps(EXPORTS[product]))
+        expected = [("Ann", "I want to cancel.", 0, None), ("Bo", "Why & how?\nSo", 60, None)]
+        assert said(document) == expected
+        assert str(document.metadata["date"]).startswith("2024-01-01T09:00")  # type: ignore[union-attr]
+        assert not {"body", "description", "description_text"} & {*document.metadata}  # type: ignore[union-attr]
+        told = ["values of 'other branches.message' left out: 1"] if product == "ChatGPT" else []
+        assert [reason(one) for one in notes] == told
+
+    def test_a_ticket_that_nobody_answered(self) -> None:
+        own = ticket(description="I want to cancel.", conversations=[], comments=[])
+        assert said(read("json", json.dumps(own))[0]) == [("Ann", "I want to cancel.", 0, None)]
+        (bad,) = read("json", json.dumps({"name": "A chat", "chat_messages": []}))
+        assert "the record's fields are 'name', 'chat_messages'" in reason(bad)
+
+    def test_sharegpt(self) -> None:
+        talk = [{"from": "human", "value": "<p>Cancel</p>"}, {"from": "gpt", "value": "Why?"}]
+        (document,) = read("json", json.dumps([{"id": "a", "conversations": talk}]))
+        assert [one[:2] for one in said(document)] == [("human", "<p>Cancel</p>"), ("gpt", "Why?")]
+
+    @pytest.mark.parametrize("path", ["chats.list", "left_chats.list", "conversations", "tickets"])
+    def test_a_file_of_many(self, path: str) -> None:
+        talk = [{"from": "Ann", "text": "Hi"}]
+        many: object = [{"id": n, "messages": talk} for n in (1, 2)]
+        for step in reversed(path.split(".")):
+            many = {"about": "All of it", step: many}
+        assert [one.id for one in read("json", json.dumps(many))] == ["1", "2"]  # type: ignore[union-attr]
+
+    def test_a_tree_that_runs_in_a_circle_has_an_end(self) -> None:
+        nodes = {"a": node("b", of_chatgpt("A", 1, parts=["One"])), "b": node("a", None)}
+        (document,) = read("json", json.dumps({"mapping": nodes, "current_node": "gone"}))
+        assert isinstance(document, BadRecord)
+        (document,) = read("json", json.dumps({"mapping": nodes}))
+        assert [one[:2] for one in said(document)] == [("A", "One")]
+
+    @pytest.mark.parametrize(
+        "record",
+        [
+            {"value": ["one", "two"]},
+            {"comments": [{"text": "nobody says when"}]},
+            {"history": [{"id": 1, "name": "no words"}]},
+            {"mapping": {"a": "b"}},
+            {"source": {"id": "bbc", "name": "BBC"}, "description": "News"},
+        ],
+    )
+    def test_other_records_are_refused_as_before(self, record: dict[str, object]) -> None:
+        (bad,) = read("json", json.dumps(record))
+        assert reason(bad).startswith("field 'text' is missing or empty")
+
+    def test_a_text_or_transcript_beside_a_list_wins(self) -> None:
+        comments = [{"author": "Bo", "body": "Why is it so?"}]
+        document, note = read("json", json.dumps({"text": "A post", "comments": comments}))
+        assert document.text == "A post"  # type: ignore[union-attr]
+        assert reason(note) == "values of 'comments.body' left out: 1"
+        segments = [{"start": 0, "end": 1, "text": "I want to cancel."}]
+        document, *_ = read("json", json.dumps({"segments": segments, "comments": comments}))
+        assert said(document) == [(None, "I want to cancel.", 0, 1)]
+
+    def test_bodies_in_html(self) -> None:
+        bodies = {
+            "<div>One<!-- <p>no</p> --></div><p>two<br/>three</p>": "One\ntwo\nthree",
+            "a < b and <p>": "a < b and <p>",
+            "<p>1 &lt; 2": "<p>1 &lt; 2",
+        }
+        messages = [{"author": "A", "body": body} for body in bodies]
+        (document,) = read("json", json.dumps({"comments": messages}))
+        assert [one[1] for one in said(document)] == [*bodies.values()]
+
+
 class TestNames:
     def test_names_at_the_beginning_of_lines(self) -> None:
         text = "Customer: I want to cancel.\r\n[00:12] Agent: Why?\nand how?\nCustomer: Too dear.\n"

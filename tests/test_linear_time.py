@@ -91,6 +91,8 @@ def read_with(name: str) -> Callable[[str], object]:
         ("csv", "{}", ";,"),
         ("jsonl", "{}", "["),
         ("json", "{}", "["),
+        ("json", '{{"comments": [{{"author": "A", "body": "<p>{}</p>"}}]}}', "<!-- "),
+        ("json", '{{"comments": [{{"author": "A", "body": "<p>{}</p>"}}]}}', "<p "),
         ("text", "{}", "A: "),
         ("text", "{}", "A: x\n"),
         ("text", "Bo: x\n{}", " \n"),

@@ -16,9 +16,11 @@ from slice_os.ingest.readers.date_columns import DateFormats
 from slice_os.ingest.readers.dates import read_date
 from slice_os.ingest.readers.decoding import UTF8
 from slice_os.ingest.readers.reader import BadRecord, ReadOptions, bad_record, is_blank, join_turns
+from slice_os.ingest.readers.service_fields import names_in
 from slice_os.ingest.readers.services import EMPTY, UNREAD, transcript, unread, words_of
 from slice_os.ingest.readers.turns import (
     CHAT_TIMES,
+    TAG,
     TIMES,
     TURN_LISTS,
     from_beginning,
@@ -35,7 +37,6 @@ _MOST_LISTED = 20
 _MOST_TOLD = 8
 _NESTED = dict, list
 _OTHERS = "values of other fields left out"
-_TAG = re.compile(r"</?[a-z][^<>]*>", re.I)
 # A word by itself, or a letter of a script that does not part words: so no id, address or date.
 _SAID = re.compile(r"(?:^|\s)[^\W\d_]+\W?\s|[\u2e80-\uffff]")
 
@@ -124,17 +125,15 @@ def dates_in(fields: Mapping[str, Any], options: ReadOptions) -> dict[str, list[
     """The dates of a record by their column: its own, and those of its turns."""
     names = options.date_field, options.time_field, options.order_by
     dates = {name: [fields.get(name)] for name in names if name is not None}
-    turns = _list_of_turns(fields, options)[1]
-    timed = [turn for turn in turns or () if isinstance(turn, Mapping)]
+    timed = [turn for turn in _list_of_turns(fields, options)[1] or () if isinstance(turn, Mapping)]
     return dates | {name: [turn.get(name) for turn in timed] for name in TIMES if timed}
 
 
 def _list_of_turns(fields: Mapping[str, Any], options: ReadOptions) -> tuple[str, list[Any] | None]:
-    field = options.text_field
-    if isinstance(fields.get(field), list):
-        return field, fields[field]
-    used = next((name for name in TURN_LISTS if isinstance(fields.get(name), list)), field)
-    return used, fields.get(used) if used != field else None
+    for name in (options.text_field, *TURN_LISTS):
+        if isinstance(fields.get(name), list):
+            return name, fields[name]
+    return options.text_field, None
 
 
 def _title(fields: Mapping[str, Any], options: ReadOptions) -> str:
@@ -167,6 +166,8 @@ def text_of(
     if listed is not None and whole is None:
         turns, empty = turns_of(listed, {name: formats.of(name) for name in TIMES})
         turns, date = from_beginning(turns)
+        names = names_in(fields)
+        turns = [one._replace(speaker=names.get(one.speaker or "", one.speaker)) for one in turns]
         told[EMPTY] += empty
         text, segments = join_turns(turns)
     else:
@@ -202,7 +203,7 @@ def lost_in(
     for path, value in _texts_in(fields) if options.metadata_fields is None else ():
         if known is None:
             known = words_of(" ".join([text, *filter(None, speakers)])).keys()
-        words = words_of(unescape(_TAG.sub(" ", value))).keys()
+        words = words_of(unescape(TAG.sub(" ", value))).keys()
         lost[f"values of {'.'.join(path)!r} left out"] += not words <= known
     return lost
 

@@ -20,6 +20,7 @@ from slice_os.errors import InputError
 from slice_os.ingest.readers.conversations import conversations
 from slice_os.ingest.readers.date_columns import DateFormats
 from slice_os.ingest.readers.decoding import UTF8, check_line, open_text, read_line, read_text_file
+from slice_os.ingest.readers.exports import conversations_in, with_messages
 from slice_os.ingest.readers.fields import (
     DATE,
     Record,
@@ -40,7 +41,7 @@ from slice_os.ingest.readers.reader import (
     notes_of,
     skipped,
 )
-from slice_os.ingest.readers.services import field_of_turns
+from slice_os.ingest.readers.services import FIRST, field_of_turns
 from slice_os.ingest.readers.turns import TURN_LISTS
 from slice_os.text.documents import Document, Scalar
 
@@ -48,9 +49,7 @@ MADE = "\0"
 """A source whose documents' ids are told from those that records have; see `named_by_content`."""
 _MADE_SHOWN = repr(MADE)[:-1]
 # Lists of people and places in what Slack exports, with ids such as U061F7AUR.
-_OF_SLACK = frozenset(
-    f"{name}.json" for name in ("users", "channels", "groups", "dms", "mpims", "integration_logs")
-)
+_OF_SLACK = "users", "channels", "groups", "dms", "mpims", "integration_logs"
 _SLACK_ID = re.compile("[A-Z][A-Z0-9]+")
 # Facebook and Instagram write a letter for each byte of their messages.
 _OF_FACEBOOK = '"timestamp_ms"'
@@ -151,12 +150,14 @@ def document_of(
     """Make a document of a record; ``name`` is its id, unless the record has one.
 
     Its text is a string or a list of turns. A record without that field may have its turns in
-    ``turns`` or ``messages``, or be a transcript that `services` knows. What is left out is counted
-    in ``told``.
+    ``turns`` or ``messages``, or be a transcript that `services` knows, or a conversation that
+    `exports` knows. What is left out is counted in ``told``.
 
     Raises an `InputError` if a field is missing or has the wrong type.
     """
     left_out: Counter[str] = Counter()
+    if FIRST.isdisjoint(fields) and options.text_field not in fields:
+        fields = with_messages(fields)
     used, text, segments, date = text_of(fields, options, formats, left_out)
     doc_id = id_of(fields, options.id_field) or name
     metadata: dict[str, Scalar] = {} if date is None else {DATE: date}
@@ -196,11 +197,13 @@ def read_json(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
         else:
             yield bad_record(source, None, str(error), text)
         return
-    if PurePosixPath(source).name in _OF_SLACK and _has_no_message(value, options):
+    if PurePosixPath(source).stem in _OF_SLACK and _has_no_message(value, options):
         yield skipped(source, "a list of Slack's that has no messages", "list of Slack's")
         return
     if isinstance(value, list) and options.group_by is None and (field := field_of_turns(value)):
         value = {field: value}
+    elif isinstance(value, Mapping) and options.text_field not in value:
+        value = conversations_in(value) or value
     if isinstance(value, list):
         records = (
             _record(number, item, "an object", f"item {number} is ")

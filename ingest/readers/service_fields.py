@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from slice_os.ingest.readers.dates import find_date
+from slice_os.ingest.readers.paths import first_of, is_number, items_at, value_at, values_at
 from slice_os.ingest.readers.turns import Json, Moment, moment
 
 # Names in ``snake_case``; services also write ``camelCase`` and ``PascalCase``.
@@ -53,23 +53,6 @@ class Said(NamedTuple):
     stops: bool
 
 
-def items_at(steps: Sequence[str], chain: list[Any]) -> Iterator[list[Any]]:
-    """The objects at a path, each behind those that it is in."""
-    if not steps:
-        if isinstance(chain[-1], Mapping):
-            yield chain
-        return
-    step, *others = steps
-    if step not in "*#":
-        found = value_at(chain[-1], step)
-        if found is not None:
-            yield from items_at(others, [*chain, found])
-    elif isinstance(chain[-1], list):
-        for number, one in enumerate(chain[-1]):
-            above = [{"channel": number}] if step == "#" else []
-            yield from items_at(others, [*chain, *above, one])
-
-
 def said_by(chain: list[Any], names: Mapping[str, str]) -> Said | None:
     """What an object behind those that it is in says; None if it has no text.
 
@@ -79,7 +62,7 @@ def said_by(chain: list[Any], names: Mapping[str, str]) -> Said | None:
     start, end = time_of(near, START), time_of(near, _END)
     if end is None and start is not None and (lasts := time_of(near[:1], _LASTS)) is not None:
         end = Moment(start.seconds + lasts.seconds)
-    texts = (value for _, value in _values(near[:1], _TEXT) if isinstance(value, str))
+    texts = (value for _, value in values_at(near[:1], _TEXT) if isinstance(value, str))
     text = next(texts, None)
     if text is None:
         return None
@@ -93,7 +76,7 @@ def said_by(chain: list[Any], names: Mapping[str, str]) -> Said | None:
 def names_in(record: Json) -> dict[str, str]:
     """Names or roles of speakers by the id that turns have."""
     named = dict(_ROLES)
-    for path in ("participants.*", "speakers.*"):
+    for path in ("participants.*", "speakers.*", "users.*", "requester", "assignee"):
         for *_, one in items_at(path.split("."), [record]):
             key = first_of([one], ("participant_id", "id"))
             name = first_of([one], ("participant_role", "name"))
@@ -102,43 +85,12 @@ def names_in(record: Json) -> dict[str, str]:
     return named
 
 
-def value_at(node: Any, path: str) -> Any:
-    """The value at a path of names and numbers; None if there is none."""
-    for step in path.split("."):
-        if isinstance(node, Mapping):
-            node = next((node[name] for name in spellings(step) if name in node), None)
-        elif isinstance(node, list) and step.lstrip("-").isdecimal():
-            at = int(step)
-            node = node[at] if -len(node) <= at < len(node) else None
-        else:
-            return None
-    return node
-
-
-@cache
-def spellings(name: str) -> tuple[str, ...]:
-    """A name in ``snake_case``, ``camelCase`` and ``PascalCase``."""
-    first, *others = name.split("_")
-    camel = first + "".join(map(str.capitalize, others))
-    return name, camel, camel[:1].upper() + camel[1:]
-
-
-def first_of(objects: Sequence[Any], names: tuple[str, ...]) -> str | None:
-    """The first string or integer by one of the names, in the nearest object."""
-    for name, value in _values(objects, names):
-        if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
-            continue
-        if value or name != "speaker_tag":  # which is 0 if there is none
-            return str(value)
-    return None
-
-
 def time_of(objects: Sequence[Any], names: tuple[str, ...]) -> Moment | None:
     """The first time by one of the names, in the nearest object.
 
     Raises an `InputError` if it is a text that is no time.
     """
-    for name, value in _values(objects, names):
+    for name, value in values_at(objects, names):
         if is_number(value):
             seconds = value * _unit(name)
             # No recording lasts for thirty years: it is a moment since 1970.
@@ -148,18 +100,6 @@ def time_of(objects: Sequence[Any], names: tuple[str, ...]) -> Moment | None:
         if isinstance(value, str) and value:
             return _written(value, name, _unit(name))
     return None
-
-
-def _values(objects: Sequence[Any], names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    for one in objects:
-        for name in _present(tuple(one), names):
-            yield name, value_at(one, name)
-
-
-@lru_cache(maxsize=1_024)
-def _present(keys: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of the names whose first part is a key; words of a list have the same keys."""
-    return tuple(name for name in names if {*spellings(name.partition(".")[0])} & {*keys})
 
 
 def _written(value: str, name: str, unit: float) -> Moment:
@@ -176,8 +116,3 @@ def _unit(name: str) -> float:
     if name.endswith("_in_ticks"):
         return _TICK
     return MS if _MILLISECONDS.fullmatch(name) else 1.0
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value of JSON is a number."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

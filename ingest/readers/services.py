@@ -14,20 +14,16 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from slice_os.errors import InputError
+from slice_os.ingest.readers.paths import first_of, is_number, items_at, spellings, value_at
 from slice_os.ingest.readers.reader import Turn, is_blank
 from slice_os.ingest.readers.service_fields import (
     MS,
     SPEAKER,
     START,
     Said,
-    first_of,
-    is_number,
-    items_at,
     names_in,
     said_by,
-    spellings,
     time_of,
-    value_at,
 )
 from slice_os.ingest.readers.turns import Json, Moment, from_beginning
 
@@ -74,11 +70,12 @@ _WHOLE = (
     "combined_recognized_phrases.*",
 )
 _WRAPPERS = "response", "result"
-_FIRST = frozenset(
+FIRST = frozenset(
     name
     for path in (*_TURNS, *_WORDS, *_WHOLE, *_WRAPPERS)
     for name in spellings(path.split(".")[0])
 )
+"""The fields that such a transcript begins with."""
 
 # Letters of scripts that do not part words are words by themselves.
 _ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
@@ -113,7 +110,7 @@ def transcript(fields: Json, whole: str = "") -> Transcript:
 
     Raises an `InputError` if it begins like a transcript but goes on otherwise.
     """
-    if _FIRST.isdisjoint(fields):
+    if FIRST.isdisjoint(fields):
         return Transcript([], None)
     objects = [fields, *(own for name in _WRAPPERS if isinstance(own := fields.get(name), Mapping))]
     records = [(one, whole or _whole(one)) for one in objects]
@@ -144,22 +141,17 @@ def field_of_turns(items: Sequence[Any]) -> str | None:
 
     Then every item has words, and a start and an end, or a role; or it is a message of Slack.
     """
-    if items and all(map(_is_of_slack, items)):
-        return "messages"
-    if items and all(isinstance(item, Mapping) for item in items):
-        timed = (is_number(item.get("start")) and {"end", "duration"} & {*item} for item in items)
-        if all("text" in item for item in items) and all(timed):
-            return "segments"
-        if all(isinstance(item.get("role"), str) and "content" in item for item in items):
-            return "messages"
-    return None
+    if not items or not all(isinstance(item, Mapping) for item in items):
+        return None
+    timed = (is_number(item.get("start")) and {"end", "duration"} & {*item} for item in items)
+    if all("text" in item for item in items) and all(timed):
+        return "segments"
+    return "messages" if all(map(_is_message, items)) else None
 
 
-def _is_of_slack(item: Any) -> bool:
-    if not isinstance(item, Mapping) or item.get("type") != "message":
-        return False
-    time = item.get("ts")
-    return isinstance(time, str) and _SLACK_TIME.fullmatch(time) is not None
+def _is_message(item: Json) -> bool:
+    is_of_slack = item.get("type") == "message" and _SLACK_TIME.fullmatch(f"{item.get('ts')}")
+    return bool(is_of_slack) or (isinstance(item.get("role"), str) and "content" in item)
 
 
 def unread(turns: Sequence[Turn], whole: str) -> int:

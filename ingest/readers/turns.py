@@ -4,29 +4,40 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from html import unescape
 from typing import Any, NamedTuple
 
 from slice_os.errors import InputError, kind_of
 from slice_os.ingest.readers.dates import find_date
+from slice_os.ingest.readers.paths import first_of, is_number, value_at, values_at
 from slice_os.ingest.readers.reader import Turn, is_blank
 from slice_os.query.filter_values import parse_date
 
 _CLOCK = re.compile(r"(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,9}))?", re.ASCII)
 
 TURN_LISTS = ("turns", "messages")
-_TEXT_NAMES = ("text", "content", "plain_body", "body_text", "body", "message", "msg")
-_SPEAKER_NAMES = ("speaker", "role", "author")
+_TEXTS = tuple(
+    "text content.parts content.text content plain_body body_text body.content body message msg "  # noqa: SIM905
+    "value".split()
+)
 TIMES = "start_time", "end_time"
 """Fields with the times of a turn."""
-# What chats have that people export from Slack, Facebook, Telegram, Discord, Google and Twilio.
-_CHAT_NAMES = tuple("user_profile sender_name sender creator from username user name".split())  # noqa: SIM905
+_LABELS = "speaker", "role", "author", "author_id", "user_id", "requester_id"
+# With what chats have that people export from Slack, Facebook, Telegram, Discord, Google, Twilio.
+_SPEAKERS = tuple(
+    "speaker role author user_profile sender_name sender creator from.user from.application from "  # noqa: SIM905
+    "username user name author_id user_id requester_id".split()
+)
 CHAT_TIMES = tuple(
-    "ts timestamp_ms date_unixtime timestamp created_date created_at date_created".split()  # noqa: SIM905
+    "ts timestamp_ms date_unixtime timestamp created_date created_at date_created create_time "  # noqa: SIM905
+    "created_date_time".split()
 )
 """Fields with the time of a message, if it is a date."""
-_OWN_NAMES = ("real_name", "nickname", "name")
+_OWN_NAMES = "real_name", "nickname", "name", "display_name", "login", "role", "type"
+_BLOCK = re.compile(r"</?(?:br|div|h[1-6r]|img|li|ol|p|pre|t[dhr]|table|ul)\b[^<>]*>", re.I)
+TAG = re.compile(r"<!--.*?(?:-->|\Z)|</?[a-z][^<>]*>", re.I | re.S)
 
 Json = Mapping[str, Any]
 
@@ -69,10 +80,10 @@ def _turn(
         return None
     if not isinstance(value, Mapping):
         raise _wordless(number)
-    texts = (value[name] for name in _TEXT_NAMES if value.get(name) is not None)
-    text = _text(next(texts, None))
-    if text is None:
+    texts = [*_texts(value)]
+    if not texts:
         return None
+    text = next((one for one in texts if not is_blank(one)), "")
     start, end = (
         None if time is None else moment(time, f"{field} of turn {number}", formats.get(field))
         for field in TIMES
@@ -83,24 +94,25 @@ def _turn(
     return Turn(text, speaker, start and start.seconds, end and end.seconds, start and start.date)
 
 
+def is_message(value: Any) -> bool:
+    """Whether an object has words, and who said them or when."""
+    names = _TEXTS, (*_SPEAKERS, *CHAT_TIMES)
+    return isinstance(value, Mapping) and all(next(values_at([value], one), ()) for one in names)
+
+
 def _speaker(turn: Json, number: int) -> str | None:
-    for field in (*_SPEAKER_NAMES, *_CHAT_NAMES):
-        said = turn.get(field)
+    for field, said in values_at([turn], _SPEAKERS):
         if isinstance(said, Mapping):
-            names = (said.get(name) for name in _OWN_NAMES)
-            said = next((name for name in names if name and isinstance(name, str)), None)
-        if said not in (None, "") and field in _SPEAKER_NAMES:
+            said = first_of([said], _OWN_NAMES)
+        if said not in (None, "") and (isinstance(said, str) or field in _LABELS):
             return label(said, f"speaker of turn {number}")
-        if said and isinstance(said, str):
-            return said
     return None
 
 
 def _date(turn: Json) -> Moment | None:
-    for field in CHAT_TIMES:
+    for field, value in values_at([turn], CHAT_TIMES):
         with suppress(InputError):
-            found = find_moment(turn.get(field), field)
-            if found is not None and found.date is not None:
+            if (found := find_moment(value, field)) and found.date:
                 return found
     return None
 
@@ -175,21 +187,34 @@ def find_moment(value: Any, where: str, date_format: str | None = None) -> Momen
     date = find_date(value, where, date_format)
     if date is not None and (begin := parse_date(date)) is not None:
         return Moment(begin.timestamp(), date)
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        return None
-    try:
-        seconds = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return Moment(seconds) if math.isfinite(seconds) else None
+    with suppress(ValueError, OverflowError):
+        if (isinstance(value, str) or is_number(value)) and math.isfinite(seconds := float(value)):
+            return Moment(seconds)
+    return None
+
+
+def _texts(turn: Json) -> Iterator[str]:
+    """The texts of a turn by each of their names; a body in HTML without its tags."""
+    for name, value in values_at([turn], _TEXTS):
+        if (text := _text(value)) is not None:
+            is_page = _BLOCK.match(text.lstrip()) and text.rstrip().endswith(">")
+            is_page = is_page or value_at(turn, "body.content_type") == "html"
+            yield _shown(text) if is_page and name.startswith("body") else text
+
+
+def _shown(page: str) -> str:
+    """The words of a page, a line for each block."""
+    text = TAG.sub("", _BLOCK.sub("\n", " ".join(page.split())))
+    lines = (" ".join(line.split()) for line in unescape(text).split("\n"))
+    return "\n".join(filter(None, lines))
 
 
 def _text(value: Any) -> str | None:
     """The text of a turn; the content of a message may be a list of parts, some of them text."""
     if isinstance(value, list):
-        parts = (part.get("text") if isinstance(part, Mapping) else part for part in value)
-        # Strings beside objects are one text with styles, as Telegram writes it.
-        is_styled = {str, dict} <= set(map(type, value))
+        parts = [part.get("text") if isinstance(part, Mapping) else part for part in value]
+        # Strings beside objects with text are one text with styles, as Telegram writes it.
+        is_styled = {str, dict} <= set(map(type, value)) and None not in parts
         texts = (part for part in parts if part and isinstance(part, str))
         return ("" if is_styled else "\n").join(texts)
     return value if isinstance(value, str) else None
