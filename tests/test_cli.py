@@ -260,6 +260,7 @@ class TestSearching:
         ask = ("search", "end this agreement", "-p", "Dogs bark", "--store", store, "-k", "50")
         hits = run(*ask).rows()
         assert {hit["phrase"] for hit in hits} == {"end this agreement", "Dogs bark"}
+        assert run("search", "-p", *ask[1:]).rows() == hits
         heads = [line for line in run(*ask, "--text").out.splitlines() if "  cosine " in line]
         for head, hit in zip(heads, hits, strict=True):
             assert f"  “{hit['phrase']}”  cosine " in head
@@ -334,7 +335,7 @@ class TestSearching:
             (["search", "x", "--store", "STORE", "--filter", "n>x"], 1, "n > x: give a number"),
             (["search", "x", "--store", "STORE", "--bogus"], 2, "No such option"),
             (["search", "x", "--store", "STORE", "--model", "file"], 1, "no model at 'file'"),
-            (["search", "--store", "STORE"], 2, "Missing argument 'PHRASE'"),
+            (["search", "--store", "STORE"], 2, "give a phrase"),
             (["mine", "--store", "STORE"], 2, "give a phrase or --topics"),
             (["scan", "none", "-p", "x"], 1, "'none': no such file"),
             (["search", "x", "--store", "STORE", "-o", ""], 2, "'--output': give the name of a"),

@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 
 @command()
 def search(
-    phrase: Annotated[str, argument()],
-    more: Annotated[tuple[str, ...], "-p", "--phrase", "Another wording of PHRASE; repeatable."],
+    first: Annotated[tuple[str, ...], argument(required=False, metavar="[PHRASE]...")],
+    phrases: Annotated[tuple[str, ...], phrases_option()],
     store: Store,
     options: Annotated[SearchOptions, flags_of(SearchOptions)],
     output: OutputFile,
     as_json: HitsAsJson,
     encoder: EncoderChoice,
 ) -> None:
-    """Rank the passages that say PHRASE, each with its best span.
+    """Rank the passages that say PHRASE, or another wording of it, each with its best span.
 
     The ranking combines the exact cosine of the span with BM25. A terminal shows hits in
     context; a pipe, or --json, gets one line of JSON per hit.
@@ -53,8 +53,11 @@ def search(
     from slice_os.originals.finding import find_original
     from slice_os.search.recording import run_record
 
+    phrases = (*first, *phrases)
+    if not phrases:
+        raise click.UsageError("give a phrase")
     with encoder.corpus(store) as corpus:
-        hits = corpus.search([phrase, *more], options)
+        hits = corpus.search(phrases, options)
         if hits and not hits.said:
             # A pipe has nothing but hits.
             click.echo("Nobody says this. Nearest:", err=output is not None or wants_json(as_json))
@@ -63,10 +66,10 @@ def search(
             output,
             as_json,
             options.offset + 1,
-            several=bool(more),
+            several=len(phrases) > 1,
             find=partial(find_original, corpus.store),
             text_of=corpus.text,
-            run=run_record("search", corpus.encoder, [phrase, *more], options, store=store),
+            run=run_record("search", corpus.encoder, phrases, options, store=store),
         )
 
 
