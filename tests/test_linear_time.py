@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from slice_os.cli import cli
 from slice_os.datasets import files
 from slice_os.encoder.alignment import BLOCK_CHARACTERS
 from slice_os.encoder.span_encoder import SpanEncoder
@@ -127,6 +129,11 @@ def test_readers(name: str, around: str, unit: str) -> None:
 
 def test_dates_of_many_spaces() -> None:
     assert_linear(lambda spaces: order_shown(f"1{spaces}x"), " ")
+
+
+def test_filters_of_many_spaces() -> None:
+    ask = ["search", "x", "--store", "none", "--filter"]
+    assert_linear(lambda spaces: CliRunner().invoke(cli, [*ask, f"a{spaces}b"]), " ")
 
 
 @pytest.mark.slow

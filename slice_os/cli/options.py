@@ -215,8 +215,10 @@ verifier_option = option("NAME", "Verifier to use, such as similarity or cross-e
 VerifierName: TypeAlias = Annotated[str | None, verifier_option]
 Threads: TypeAlias = Annotated[int | None, COUNT, "CPU threads; all cores by default."]
 
+# A field does not end in a blank, so that a run of blanks is tried once.
 _FILTER = re.compile(
-    r"(?P<field>[^=!<>].*?)(?:\s*(?P<symbol>[=!<>]+)\s*|\s+in\s+)(?P<value>.*)", re.DOTALL
+    r"(?P<field>[^=!<>](?:.*?(?<!\s))??)(?:\s*(?P<symbol>[=!<>]+)\s*|\s+in\s+)(?P<value>.*)",
+    re.DOTALL,
 )
 
 
