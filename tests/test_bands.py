@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from slice_os import Claim, Corpus, Document, Hit, Hits, SpanEncoder, Verdict, scan, write_hits
+from slice_os.cli.render import render
 from slice_os.errors import InputError
 from slice_os.hits.bands import PROBABLE_FROM, UNSURE_FROM, band_of
 from slice_os.integrations.evidence import evidence_of
@@ -70,6 +71,30 @@ def test_a_cut_takes_hits_to_the_same_decimals(hits: Hits) -> None:
     some = Hits(tuple(replace(hits[0], probability=PROBABLE_FROM - off) for off in (1e-7, 1e-6)))
     assert [hit.band for hit in some] == ["probable", "unsure"]
     assert some.rethreshold(min_probability=PROBABLE_FROM).items == some.items[:1]
+
+
+@pytest.mark.parametrize(
+    ("probability", "two", "three"),
+    [
+        (1.0, "1.00", "1.000"),
+        (PROBABLE_FROM, "0.65", "0.650"),
+        (PROBABLE_FROM - 1e-7, "0.65", "0.650"),
+        (PROBABLE_FROM - 1e-6, "0.64", "0.649"),
+        (0.29, "0.29", "0.290"),
+        (0.0, "0.00", "0.000"),
+    ],
+)
+def test_no_probability_is_shown_above_its_band(
+    hits: Hits, tmp_path: Path, probability: float, two: str, three: str
+) -> None:
+    hit = replace(hits[0], probability=probability)
+    assert f"probability {two}  {hit.band}" in render(hit, 1)
+    assert f"probability {two}</bdi> · <bdi>{hit.band}" in hit._repr_html_()
+    assert f">{two}</td>" in Hits((hit,))._repr_html_()
+    write_hits([hit], tmp_path / "hits.html")
+    assert f'probability <span class="value">{three}</span>' in (tmp_path / "hits.html").read_text()
+    write_hits([hit], tmp_path / "hits.jsonld")
+    assert f"probability {three}" in (tmp_path / "hits.jsonld").read_text()
 
 
 def test_hits_carry_both(hits: Hits, encoder: SpanEncoder, tmp_path: Path) -> None:

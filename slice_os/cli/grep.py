@@ -17,7 +17,7 @@ from slice_os.cli.options import COUNT
 from slice_os.cli.parameters import group, option
 from slice_os.cli.render import printable, show
 from slice_os.errors import SliceError
-from slice_os.hits.bands import PROBABLE_FROM, UNSURE_FROM
+from slice_os.hits.bands import PROBABLE_FROM, UNSURE_FROM, rounded_down
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -133,7 +133,7 @@ class Grep:
 def _told(one: DocumentHits) -> str:
     if one.finding is None:
         return f"{printable(one.doc_id)}{'' if one.hits is None else f':{one.hits}'}"
-    likely = "    -" if one.probability is None else f"{one.probability:.3f}"
+    likely = "    -" if one.probability is None else rounded_down(one.probability, 3)
     named = [f"{one.finding:<6}", likely, one.topic, one.doc_id, _quoted(one.nearest)]
     return "  ".join(printable(part) for part in named if part)
 

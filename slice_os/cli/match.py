@@ -17,6 +17,7 @@ from slice_os.cli.options import (
 from slice_os.cli.parameters import command
 from slice_os.cli.render import printable, show, styled
 from slice_os.cli.topic_runs import TopicRun
+from slice_os.hits.bands import rounded_down
 
 if TYPE_CHECKING:
     from slice_os.hits.hit import Hit
@@ -88,5 +89,5 @@ def _render(found: Match) -> str:
 def _told(hit: Hit) -> str:
     speaker = hit.metadata.get("speaker")
     said = f"{printable(str(speaker))}: " if speaker is not None else ""
-    likely = "" if hit.probability is None else f", probability {hit.probability:.2f}"
+    likely = "" if hit.probability is None else f", probability {rounded_down(hit.probability)}"
     return f"{said}“{printable(hit.text)}” ({printable(hit.doc_id)}:{hit.start}-{hit.end}{likely})"

@@ -14,6 +14,7 @@ from unicodedata import category, east_asian_width
 import click
 import orjson
 
+from slice_os.hits.bands import rounded_down
 from slice_os.tables.table import paired, shown
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def render(hit: Hit, number: int, with_phrase: bool = False, whole: bool = False
         f"cosine {hit.cosine:.3f}",
         *([] if hit.count == 1 else [f"{hit.count} times"]),
         *([] if hit.bm25 is None else [f"bm25 {hit.bm25:.2f}", f"score {hit.score:.3f}"]),
-        *([] if hit.probability is None else [f"probability {hit.probability:.2f}"]),
+        *([] if hit.probability is None else [f"probability {rounded_down(hit.probability)}"]),
         *([] if hit.band is None else [styled(hit.band, fg=_COLOURS[hit.band])]),
         *(styled(printable(reason), fg="yellow") for reason in hit.reasons),
         *(styled(printable(paired(match)), dim=True) for match in hit.matches),

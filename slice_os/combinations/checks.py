@@ -12,6 +12,7 @@ import numpy as np
 from slice_os.combinations.matching import components, find_matches, missing
 from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.hits.bands import rounded_down
 from slice_os.hits.hit import Hit
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.readers.speakers import speaker_segments
@@ -77,7 +78,7 @@ class Outcome:
         shown = f"cosine {self.nearest.cosine:.3f} with {self.nearest.phrase!r}; needs "
         shown += f"{self.needs.probability or self.needs.cosine:g}"
         if self.needs.probability:
-            shown = f"probability {self.nearest.probability or 0.0:.3f}, {shown}"
+            shown = f"probability {rounded_down(self.nearest.probability or 0.0, 3)}, {shown}"
         if self.counter is not None:
             shown += f"; counter-phrase {self.counter[0]!r} has {self.counter[1]:.3f}"
         return shown

@@ -23,6 +23,11 @@ def band_of(probability: float) -> Band:
     return "unsure" if reaches(probability, UNSURE_FROM) else "unlikely"
 
 
+def rounded_down(probability: float, digits: int = 2) -> str:
+    """A probability for people, rounded down, so that it never seems to reach a cut above it."""
+    return f"{int(round(probability, 6) * 10**digits + 1e-6) / 10**digits:.{digits}f}"
+
+
 def finding_of(hits: int, probability: float | None) -> Finding:
     """The finding for a text, by its hits that count, and by the probability of the nearest one.
 

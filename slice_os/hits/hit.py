@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 import orjson
 
 from slice_os.errors import InputError
-from slice_os.hits.bands import Band, anybody_says, band_of, reaches
+from slice_os.hits.bands import Band, anybody_says, band_of, reaches, rounded_down
 from slice_os.hits.notebook import SHOWN_HITS, listing, marked, plain, with_facts
 from slice_os.query.options import CLAUSE, SENTENCE, SPAN, TURN
 from slice_os.records import known, record, type_hints
@@ -160,7 +160,7 @@ class Hit:
     def _repr_html_(self) -> str:
         facts = [f"cosine {self.cosine:.2f}"]
         if self.probability is not None:
-            facts += [f"probability {self.probability:.2f}", str(self.band)]
+            facts += [f"probability {rounded_down(self.probability)}", str(self.band)]
         facts += [*self.reasons, *map(paired, self.matches)]
         facts += [f"{self.doc_id}:{self.start}-{self.end}", f"“{self.phrase}”"]
         return with_facts(self._marked(), facts)
@@ -349,7 +349,7 @@ class Hits(Sequence[Hit]):
         def cells(hit: Hit) -> dict[str, str]:
             row = {"cosine": f"{hit.cosine:.2f}"}
             if likely:
-                row["prob."] = "" if hit.probability is None else f"{hit.probability:.2f}"
+                row["prob."] = "" if hit.probability is None else rounded_down(hit.probability)
                 row["band"] = hit.band or ""
             if len(phrases) > 1:
                 row["phrase"] = plain(hit.phrase)

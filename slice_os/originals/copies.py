@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from slice_os.errors import InputError, imported
+from slice_os.hits.bands import rounded_down
 from slice_os.hits.hit import Hit
 from slice_os.originals.finding import DOCX, PDF, FindOriginal, Original
 from slice_os.originals.pdf_pages import boxes_on_page, opened
@@ -74,7 +75,8 @@ def marks_of(hits: Iterable[Hit]) -> Iterator[Mark]:
 
 
 def _note(hit: Hit) -> str:
-    likely = f"probability {hit.probability:.2f}, {hit.band}" if hit.band else ""
+    known = hit.probability
+    likely = "" if known is None else f"probability {rounded_down(known)}, {hit.band}"
     said = "" if hit.label is None else "people say: right" if hit.label else "people say: wrong"
     lines = [said, hit.topic, f"“{hit.phrase}”", likely or f"cosine {hit.cosine:.2f}", *hit.reasons]
     return "\n".join(line for line in lines if line)

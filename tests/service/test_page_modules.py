@@ -17,6 +17,7 @@ BEGIN = f"""
 import {{ FoundHits }} from "{ASSETS.as_uri()}/found-hits.js";
 import {{ lowest, ordered, usualCut }} from "{ASSETS.as_uri()}/scores.js";
 import {{ queryBody, samePhrases }} from "{ASSETS.as_uri()}/asked.js";
+import {{ percent }} from "{ASSETS.as_uri()}/hit-row.js";
 import {{ haveHits }} from "{ASSETS.as_uri()}/unit.js";
 import {{ inALine }} from "{ASSETS.as_uri()}/welcome.js";
 import {{ fromFragment, toFragment }} from "{ASSETS.as_uri()}/address.js";
@@ -53,6 +54,7 @@ function found(...hits) {{
             "inALine({ documents: 2, first: null, kinds: { from: 3, queue: 2 } })",
             "2 documents, 3 senders, 2 queues",
         ),
+        ("[.65, .649999, .29, .0099, 0].map(percent)", ["65 %", "64 %", "29 %", "< 1 %", "0 %"]),
         ("haveHits(2, 7, false)", ["At least 2 of 7 documents", "have a hit"]),
         ("haveHits(7, 7, false)", ["7 of 7 documents", "have a hit"]),
         ("haveHits(0, 7, false)", ["None of 7 documents", "have a hit"]),

@@ -17,6 +17,7 @@ from xml.sax.saxutils import XMLGenerator
 from xml.sax.xmlreader import AttributesImpl
 from zipfile import ZIP_DEFLATED, ZipFile
 
+from slice_os.hits.bands import rounded_down
 from slice_os.hits.exchange.documents import HitDocuments
 from slice_os.hits.hit import Hit, counting
 from slice_os.hits.run_record import now
@@ -69,7 +70,7 @@ class _Project:
 
     def _selection(self, hit: Hit, key: str) -> None:
         places = {"startPosition": str(hit.start), "endPosition": str(hit.end)}
-        likely = "" if hit.probability is None else f", probability {hit.probability:.2f}"
+        likely = "" if hit.probability is None else f", probability {rounded_down(hit.probability)}"
         guid = _guid("selection", hit.doc_id, key)
         with self._element("PlainTextSelection", guid=guid, name=hit.text, **places, **self._by):
             with self._element("Description"):

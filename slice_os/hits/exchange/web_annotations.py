@@ -12,6 +12,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 import orjson
 
+from slice_os.hits.bands import rounded_down
 from slice_os.hits.exchange.documents import HitDocuments
 from slice_os.hits.hit import Hit, counting
 from slice_os.hits.run_record import now
@@ -50,7 +51,7 @@ def write_web_annotations(documents: HitDocuments, path: Path) -> None:
 def _annotation(hit: Hit) -> dict[str, Any]:
     text, begin = hit.passage.text, hit.passage.start
     start, end = hit.start - begin, hit.end - begin
-    likely = "" if hit.probability is None else f", probability {hit.probability:.3f}"
+    likely = "" if hit.probability is None else f", probability {rounded_down(hit.probability, 3)}"
     told = f"“{hit.phrase}”, cosine {hit.cosine:.3f}{likely}"
     return {
         "type": "Annotation",

@@ -12,6 +12,7 @@ from math import isfinite, sqrt
 from pathlib import Path
 
 from slice_os.errors import MissingExtraError
+from slice_os.hits.bands import rounded_down
 from slice_os.hits.hit import Hit
 from slice_os.hits.report.digest import BINS, Digest, Group, digest
 from slice_os.hits.report.pages import DrawPages, Location, Pages
@@ -76,7 +77,6 @@ def write_report(
         run: what made the hits, to be shown at the end, and written beside the file.
     """
     found = digest((hit.to_dict() for hit in hits), threshold, min_probability)
-    cuts = {"cosine": threshold, "probability": min_probability}
     template = environment("slice_os.hits.report").get_template("hits.html")
     style, script = _asset("hits.css"), _asset("hits.js")
     page = template.render(
@@ -86,7 +86,7 @@ def write_report(
         run=run.told() if run else {},
         cuts=" and ".join(
             f"{name} {cut:g} or more"
-            for name, cut in cuts.items()
+            for name, cut in (("cosine", threshold), ("probability", min_probability))
             if cut is not None and isfinite(cut)
         ),
         version=__version__,
@@ -97,6 +97,7 @@ def write_report(
         style_hash=_hash(style),
         script_hash=_hash(script),
         bins=BINS,
+        rounded_down=rounded_down,
         histograms=lambda group: [_histogram(name, *both) for name, both in group.counts.items()],
         remaining=_remaining,
         width=_WIDTH,

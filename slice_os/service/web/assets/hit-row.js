@@ -96,7 +96,8 @@ function score(name, value, share) {
   return element("span", { class: "score" }, element("span", { class: "soft" }, `${name} `), bar, element("b", {}, value));
 }
 
+/** A probability, rounded down, so that it never seems to reach a cut above it. */
 export function percent(probability) {
-  const share = probability * 100;
-  return share > 0 && share < 1 ? "< 1 %" : `${Math.round(share)} %`;
+  const share = probability * 100 + 1e-7;
+  return probability > 0 && share < 1 ? "< 1 %" : `${Math.floor(share)} %`;
 }

@@ -118,9 +118,9 @@ function keyOf(doc_id, topic) {
   return JSON.stringify([doc_id, topic]);
 }
 
-/** "has 93 %", rounded down, so that a limit is not shown as reached; or what people said. */
+/** "has 93 %", or what people said. */
 function inWords({ finding, nearest }) {
   const said = nearest?.label === true ? "accepted" : nearest?.label === false ? "rejected" : null;
   const likely = nearest?.probability ?? null;
-  return `${finding} ${said ?? (likely === null ? "" : percent(likely < 0.01 ? likely : Math.floor(likely * 100 + 1e-9) / 100))}`.trim();
+  return `${finding} ${said ?? (likely === null ? "" : percent(likely))}`.trim();
 }
