@@ -361,6 +361,17 @@ class TestCsv:
         reason = "no column 'kye' in the header row; the columns are 'key', 'text'"
         assert [one.reason for one in bad] == [reason] * (1 - stored)
 
+    @pytest.mark.parametrize("blank", ["\n", " \t\r\n", "\n\n\nsep=;\n"])
+    @pytest.mark.parametrize("mark", ["", "\ufeff"])
+    def test_lines_before_the_header_may_be_blank(
+        self, read_file: Read, mark: str, blank: str
+    ) -> None:
+        content = f"{mark}{blank}\nid;text\n1;one, two\n2;three;four\n"
+        documents, (bad,) = read_file("a.csv", content)
+        assert documents == [Document("1", "one, two", source="a.csv")]
+        assert bad.line == content.count("\n")
+        assert bad.reason == "3 cells, but the header has 2"
+
     def test_header_alone_is_an_empty_table(self, read_file: Read) -> None:
         documents, (skipped,) = read_file("a.csv", "id,text\n")
         assert (documents, skipped.reason) == ([], "nothing in it")

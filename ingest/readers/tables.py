@@ -119,8 +119,9 @@ class _Lines:
         return line
 
     def first(self) -> str:
-        """The first line, which is read again; empty if there is none."""
-        line = read_line(self._text)
+        """The first line that is not blank, which is read again; empty if there is none."""
+        while (line := read_line(self._text)).isspace():
+            self._number += 1
         self._again.extend([line] if line else [])
         return line
 
