@@ -15,6 +15,7 @@ from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from slice_os import Corpus, SpanEncoder
@@ -456,6 +457,23 @@ def test_a_sheet_whose_columns_share_a_name_is_refused_as_a_table_is() -> None:
 def test_a_number_that_is_missing_in_a_row_is_left_out(name: str, kind: str) -> None:
     rows = read(name, columnar(kind, score=[float("nan"), 0.5]))
     assert [one.metadata for one in rows if isinstance(one, Document)] == [{}, {"score": 0.5}]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("parquet", "parquet"), ("arrow", "arrow"), ("arrow", "stream")]
+)
+def test_a_column_of_turns_is_as_in_json_lines(name: str, kind: str) -> None:
+    turns = [{"role": "user", "content": SAYING}, {"role": "assistant", "content": OTHER}]
+    lines = b"".join(
+        orjson.dumps({"id": f"{kind}-{number}", "messages": turns[number:]}) + b"\n"
+        for number in range(2)
+    )
+    rows = read(name, columnar(kind, text=[], messages=[turns, turns[1:]]))
+    assert rows == read("jsonl", lines)
+    first, _ = pair(Document, Document, rows)
+    assert [segment.speaker for segment in first.segments] == ["user", "assistant"]
+    (told,) = read(name, columnar(kind, text=[], n=[1, 2]))
+    assert reason([told]).startswith("no column 'text' in the header row")
 
 
 @pytest.mark.parametrize(

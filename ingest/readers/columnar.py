@@ -22,6 +22,7 @@ from slice_os.ingest.readers.reader import (
 )
 from slice_os.ingest.readers.records import MADE, documents_of, named_by_content
 from slice_os.ingest.readers.tables import check_columns
+from slice_os.ingest.readers.turns import TURN_LISTS
 from slice_os.text.documents import Document
 
 _ROWS = 256
@@ -157,7 +158,7 @@ def _parquet(stream: IO[bytes], options: ReadOptions) -> Iterator[Any]:
 
     # Else the library reads the whole file before the first row.
     file = parquet.ParquetFile(stream, pre_buffer=False)
-    check_columns(file.schema_arrow.names, options)
+    _check(file.schema_arrow.names, options)
     # Threads take more memory than the process may have that reads it.
     return file.iter_batches(_ROWS, use_threads=False)  # type: ignore[no-any-return]
 
@@ -169,10 +170,16 @@ def _arrow(stream: IO[bytes], options: ReadOptions) -> Iterator[Any]:
     is_stream = stream.read(len(_STREAMED)) == _STREAMED
     stream.seek(0)
     file = pa.ipc.open_stream(stream) if is_stream else pa.ipc.open_file(stream)
-    check_columns(file.schema.names, options)
+    _check(file.schema.names, options)
     for batch in file if is_stream else map(file.get_batch, range(file.num_record_batches)):
         for start in range(0, batch.num_rows, _ROWS):
             yield batch.slice(start, _ROWS)
+
+
+def _check(columns: list[str], options: ReadOptions) -> None:
+    """Raise an InputError as `check_columns` does; a list of turns may be in place of the text."""
+    found = {options.text_field, *TURN_LISTS}.intersection(columns) or {options.text_field}
+    check_columns(columns, replace(options, text_field=min(found)))
 
 
 def _plain(value: Any) -> Any:
