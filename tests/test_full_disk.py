@@ -94,10 +94,14 @@ def test_after_an_error_the_writer_writes_no_more(folder: Path) -> None:
     assert sound(folder).find_documents(["next"]) == {}
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_writing_hits_to_it(folder: Path, command_line: Run, ending: str) -> None:
+# The first of a workbook is full while its rows wait, the others while it is packed.
+@pytest.mark.parametrize(
+    ("ending", "size"),
+    [("csv", 8), ("jsonl", 8), ("parquet", 8), ("xlsx", 8), ("xlsx", 1_400), ("xlsx", 3_200)],
+)
+def test_writing_hits_to_it(folder: Path, command_line: Run, ending: str, size: int) -> None:
     (folder.parent / "hits.jsonl").write_bytes(2_000 * (HIT.to_json() + b"\n"))
-    resize(folder, 8 * 1024)
+    resize(folder, size * 1024)
     out = folder / f"hits.{ending}"
     told = command_line("report", folder.parent / "hits.jsonl", "-o", out)
     assert told == (1, "", f"slice-os: {out}: {FULL}\n")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import chain, islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 from slice_os.errors import InputError, imported
@@ -147,8 +148,8 @@ def write_xlsx(table: Table, path: Path, most_rows: int = MOST_ROWS) -> None:
     are written as Excel escapes them. A text longer than a cell is cut, marked, and noted in the
     log. Whole numbers of more than fifteen digits become texts.
 
-    Raises a `MissingExtraError` without XlsxWriter, and an `InputError` on more columns than a
-    sheet has, or on a file that cannot be written.
+    Raises a `MissingExtraError` without XlsxWriter, an `InputError` on more columns than a sheet
+    has, or on too large a file, and an `OSError` on one that cannot be written.
     """
     xlsxwriter = imported("xlsxwriter", "XLSX", "tables")
     if len(table.columns) > MOST_COLUMNS:
@@ -157,9 +158,12 @@ def write_xlsx(table: Table, path: Path, most_rows: int = MOST_ROWS) -> None:
             "write .csv, .parquet or .jsonl"
         )
     cut = 0
-    options = {"constant_memory": True, "tmpdir": str(path.parent)}
     try:
-        with xlsxwriter.Workbook(path, options) as workbook:
+        with (
+            # The library leaves its files after an error.
+            TemporaryDirectory(dir=path.parent, ignore_cleanup_errors=True) as scratch,
+            xlsxwriter.Workbook(path, {"constant_memory": True, "tmpdir": scratch}) as workbook,
+        ):
             bold = workbook.add_format({"bold": True})
             for number, rows in enumerate(_sheets(iter(table), most_rows - 1), 1):
                 sheet = workbook.add_worksheet("hits" if number == 1 else f"hits {number}")
@@ -172,6 +176,8 @@ def write_xlsx(table: Table, path: Path, most_rows: int = MOST_ROWS) -> None:
                     for place, cell in enumerate(row):
                         cut += _write_cell(sheet, last, place, cell)
                 sheet.autofilter(0, 0, last, len(table.columns) - 1)
+    except xlsxwriter.exceptions.FileCreateError as error:
+        raise OSError(*error.args[0].args) from None  # without the name of one of its files
     except xlsxwriter.exceptions.XlsxFileError as error:
         raise InputError(
             f"XLSX: cannot be written ({error}); write .csv, .parquet or .jsonl"
