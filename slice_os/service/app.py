@@ -131,8 +131,10 @@ def run_service(settings: ServiceSettings, started: Callable[[str], None]) -> No
     _log_to_stderr()
     share_memory()
     app = create_app(settings)
-    # Whoever asks a service that restarts would rather be refused than wait for its models.
+    # Whoever asks a service that restarts would rather be refused than wait for its models, or for
+    # its description, which is kept.
     app.state.services.load()
+    app.openapi()
     # Passes of the garbage collector stop all threads; what is there to stay needs none.
     gc.collect()
     gc.freeze()
