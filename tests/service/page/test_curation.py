@@ -362,6 +362,14 @@ def test_of_two_people_the_second_hears_that_somebody_was_faster(
     page.get_by_role("dialog").get_by_label("Description").fill("by the second")
     page.get_by_role("dialog").get_by_role("button", name="Save").click()
     expect(page.get_by_role("dialog").get_by_role("alert")).not_to_be_empty()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    card = page.get_by_role("article", name="shared", exact=True)
+    card.get_by_role("button", name="Edit").click()
+    description = page.get_by_role("dialog").get_by_label("Description")
+    expect(description).to_have_value("by the first")
+    description.fill("by both")
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(card).to_contain_text("by both")
 
 
 def test_near_misses_are_offered_as_phrases(open_page: OpenPage, page_server: Server) -> None:

@@ -50,7 +50,9 @@ export function topicBoard(form, told) {
     await show(store);
   }
 
-  async function edit(topic) {
+  /** Edit a topic as it is now, whoever changed it meanwhile, with what is added to it. */
+  async function edit({ name }, added = (topic) => topic) {
+    const topic = added(await ask(topicPath(name)));
     const saved = await (isRule(topic) ? rules(topic, false, topics, store) : form.change(topic));
     if (!saved) return;
     toast(`${topic.name} saved`);
@@ -64,12 +66,8 @@ export function topicBoard(form, told) {
 
   async function drop(topic) {
     if (!await sure(`Delete the topic ${topic.name}? Its answers stay in the labels file.`)) return;
-    try {
-      await ask(topicPath(topic.name), { method: "DELETE", headers: { "If-Match": quoted(topic.etag) } });
-      await again();
-    } catch (error) {
-      toastError(error);
-    }
+    await ask(topicPath(topic.name), { method: "DELETE", headers: { "If-Match": quoted(topic.etag) } }).catch(toastError);
+    await again();
   }
 
   async function show(opened) {

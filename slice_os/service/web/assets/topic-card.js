@@ -16,7 +16,7 @@ import { documents, documentsWithout, haveHits } from "./unit.js";
  * @param {any} topic
  * @param {{store: string, by: string, within?: string, usual: {measure: string, least: number}}} view
  * @param {{search: (topic: any, where?: any) => void, match: (view: Object) => void,
- *   edit: (topic: any) => void, drop: (topic: any) => void, estimate: (topic: any) => void,
+ *   edit: (topic: any, added?: (now: any) => any) => void, drop: (topic: any) => void, estimate: (topic: any) => void,
  *   changed: (topic: any) => void, settled: () => void}} told
  * @returns {HTMLElement}
  */
@@ -103,7 +103,7 @@ export function topicCard(topic, view, told) {
   }
 
   function extend(list, text) {
-    told.edit({ ...topic, [list]: [...(topic[list] ?? []), text] });
+    told.edit(topic, (now) => ({ ...now, [list]: [...(now[list] ?? []), text] }));
   }
 
   async function learn() {
