@@ -101,6 +101,21 @@ def test_an_open_document_follows_the_chosen_hit(open_page: OpenPage) -> None:
     assert "open=" not in page.url
 
 
+def test_beside_a_document_the_list_has_room_for_hits(open_page: OpenPage) -> None:
+    page = open_page(
+        search_fragment("I want to cancel my subscription", "stop my plan"),
+        viewport={"width": 1280, "height": 800},
+    )
+    page.locator(".hit").first.get_by_title("Open the document").click()
+    expect(page.locator("#reader .block").first).to_be_visible()
+    expect(page.get_by_role("button", name="Copy link")).to_be_visible()
+    bar = page.locator("#toolbar").bounding_box()
+    results = page.locator("#results").bounding_box()
+    assert bar
+    assert results
+    assert bar["height"] < 0.3 * results["height"]
+
+
 def test_a_hit_that_is_stepped_back_to_is_below_the_bar(open_page: OpenPage) -> None:
     page = open_page(
         search_fragment(RENEWAL, measure="cosine", least="0.2", collapse="no"),
