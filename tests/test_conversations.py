@@ -358,6 +358,7 @@ class TestExports:
             {"comments": [{"text": "nobody says when"}]},
             {"history": [{"id": 1, "name": "no words"}]},
             {"mapping": {"a": "b"}},
+            {"comments": [], "description": "A lamp"},
             {"source": {"id": "bbc", "name": "BBC"}, "description": "News"},
         ],
     )

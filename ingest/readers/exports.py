@@ -32,11 +32,11 @@ def with_messages(record: Json) -> Json:
     alone = "source" if is_message(source) else "", list[Any]()
     path, messages = max(known, key=lambda one: len(one[1]), default=alone)
     begun = {**record, **source} if isinstance(source, Mapping) else record
-    name = next((one for one in _FIRST if isinstance(begun.get(one), str)), "")
-    first = {"body": begun.get(name)} | {one: value_at(begun, one) for one in _OF_FIRST}
-    again = (value_at(one, "body") for one in (*messages[:1], *messages[-1:]))
-    if path and first["body"] not in (None, *again):
-        messages = [first, *messages]
+    by = {one: value_at(begun, one) for one in _OF_FIRST}
+    name = next((one for one in _FIRST if isinstance(begun.get(one), str) and any(by.values())), "")
+    again = [None, *(value_at(one, "body") for one in (*messages[:1], *messages[-1:]))]
+    if path and begun.get(name) not in again:
+        messages = [{"body": begun[name], **by}, *messages]
     if not messages:
         return record
     used = path.partition(".")[0], name, name.removesuffix("_text")
