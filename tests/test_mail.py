@@ -513,6 +513,10 @@ def test_a_page_in_a_message_may_name_its_encoding_itself(label: str) -> None:
         ("cp1252", "Ich möchte den Vertrag kündigen, mit freundlichen Grüßen"),
         ("cp1252", "Réponse à votre demande"),
         ("cp1252", "La città è bella"),
+        ("cp1252", "Il messaggio è vuoto."),
+        ("cp1252", "¿Cuándo me van a devolver el dinero?"),
+        ("cp1252", "Vi ventede i kø i over en time."),
+        ("cp1250", "Bardzo dziękuję za szybką pomoc!"),
         ("iso-8859-7", "Καλημέρα, θέλω να ακυρώσω το συμβόλαιο."),
         ("cp1256", "مرحبا، أريد إلغاء العقد اعتبارا من أول مارس."),
         ("big5", "您好，我想從三月一日起解除合同。"),
@@ -529,6 +533,16 @@ def test_letters_show_the_encoding_that_no_label_says(encoding: str, text: str, 
 
 def test_a_short_subject_that_is_not_encoded_has_its_letters() -> None:
     assert only(Document, read("Subject: Größe\n\nwords".encode("cp1252"))).text == "Größe\nwords"
+
+
+@pytest.mark.parametrize("label", ["", "; charset=utf-8", "; charset=iso-8859-1"])
+def test_a_damaged_letter_costs_no_others(label: str) -> None:
+    raw = "Ich möchte kündigen, schöne Grüße".encode().replace(b"digen", b"di\xffgen")
+    document, note = pair(
+        Document, ReadNote, read(f"Content-Type: text/plain{label}\n\n".encode() + raw)
+    )
+    assert document.text == "Ich möchte kündi\ufffdgen, schöne Grüße"
+    assert note.counts == {"characters that could not be read": 1}
 
 
 def test_letters_that_cannot_be_read_are_counted() -> None:

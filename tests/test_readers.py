@@ -515,6 +515,24 @@ def test_a_bad_line_of_utf_16_does_not_stop_the_file() -> None:
     assert found[1].reason == "not valid utf-16-le; choose another --encoding"
 
 
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1252", "La atención fue pésima, ¡qué vergüenza!"),
+        ("iso8859-15", "Un cœur pour 5 €, très déçu"),
+        ("mac-roman", "La réponse a été aimable"),
+        ("cp850", "La réponse a été très aimable"),
+        ("cp1250", "Przesyłka przyszła z dużym opóźnieniem."),
+        ("cp1254", "Hızlı yardımınız için çok teşekkürler!"),
+        ("cp1257", "Negaliu prisijungti prie savo paskyros, kodėl mokestis nuskaičiuotas?"),
+    ],
+)
+def test_words_show_the_encoding_of_a_file(encoding: str, text: str) -> None:
+    pytest.importorskip("chardet")
+    (document,) = read_stream("s", "text", io.BytesIO(text.encode(encoding)), ReadOptions())
+    assert (document.text, document.metadata["encoding"]) == (text, encoding)
+
+
 @pytest.mark.parametrize("encoding", ["utf-9", "hex", "undefined", "utf-8\0"])
 def test_an_encoding_that_no_text_has_is_refused(encoding: str) -> None:
     with pytest.raises(InputError, match=r"^no encoding '"):

@@ -42,11 +42,19 @@ _MULTIBYTE = ("big5", "cp932", "cp949", "cp950", "euc", "gb", "hz", "iso2022", "
 # In which people send text; others would be found in short ones.
 _USUAL = (
     "big5 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp874 cp932 cp949 euc-jp gb18030 "  # noqa: SIM905
-    "iso8859-1 iso8859-2 iso8859-5 iso8859-7 iso8859-15 koi8-r koi8-u".split()
+    "iso8859-1 iso8859-2 iso8859-5 iso8859-7 koi8-r koi8-u".split()
 )
 _LEAST_CLEAR = 0.05
-# No word has letters of two scripts: then these are accents in Latin letters.
-_MIXED = re.compile("[A-Za-z][\u0370-\u06ff]|[\u0370-\u06ff][A-Za-z]")
+# How much more. Where iso8859-2 is as likely as cp1250, the latter would show letters of its own.
+_MORE_USUAL = {"cp1252": 1.33, "iso8859-2": 1.001}
+# Those of Windows, Unix, DOS and the Mac in the West, from the most usual one.
+_WESTERN = ("cp1252", "iso8859-15", "cp850", "mac-roman")
+# Words have no sign or large letter behind a small one, nor letters of two scripts.
+_ODD = re.compile(
+    "[\x80-\x9f¤ƒ\ufffd]|[a-zß-ÿ][À-ÖØ-ÞŠŽŒŸ]"
+    "|[A-Za-z][\u0370-\u06ff]|[\u0370-\u06ff][A-Za-z]|(?<![\u0370-\u06ff])[\u0370-\u06ff] [a-z]"
+    "|[^\\W\\d_](?:(?![\xa0\xad´·‐-’…])[\xa1-\xbf\u2000-\u2fff])+[^\\W\\d_]"
+)
 _IN_ASCII = ("hz", "iso2022", "utf-7")
 _SURELY_WIDE = 3
 _ESCAPE = "slice-os-escape"
@@ -93,8 +101,11 @@ def decoded(raw: bytes, *labels: str | None) -> str:
     """The text of bytes whose encoding is one of those that they are labeled with, or none.
 
     It is the first likely one, as browsers understand it, in which no byte is bad. If there is
-    none, bad bytes are replaced.
+    none, or the text is damaged UTF-8, bad bytes are replaced.
     """
+    foreign, bad = _foreign(raw)
+    if foreign > _SURELY_WIDE * bad > 0:
+        return raw.decode(UTF8, "replace")
     names = [name for label in labels if (name := codec_of(label))]
     for name in _likely(raw, names):
         with suppress(UnicodeError):
@@ -109,9 +120,7 @@ def _likely(raw: bytes, names: list[str]) -> Iterator[str]:
         # Those that write all letters in ASCII.
         yield from (name for name in names if name.startswith(_IN_ASCII))
         yield from ["iso2022_jp_2"] if b"\x1b$" in raw else []
-    if marked := encoding_marked(raw):
-        yield marked
-    elif wide := _wide(raw):
+    if wide := encoding_marked(raw) or _wide(raw):
         yield wide
     multibyte = [name for name in names if name.startswith(_MULTIBYTE)]
     # A few letters of two bytes each may be valid UTF-8 by chance.
@@ -119,20 +128,24 @@ def _likely(raw: bytes, names: list[str]) -> Iterator[str]:
         yield from multibyte
     yield from (UTF8, *names)
     if not multibyte:
-        yield from _guessed(raw)
-        yield encoding_of(raw, is_whole=True)
+        found = encoding_of(raw, is_whole=True)
+        yield _guessed(raw, UTF8) if found == UTF8 else found
     if "ascii" in names:
         yield "cp1252"
 
 
-def _guessed(raw: bytes) -> Iterator[str]:
-    """The encoding that the letters of a text show, if that is clear and the library is there."""
+def _guessed(raw: bytes, *usual: str) -> str:
+    """The encoding in which words look least odd: that which their letters show, or a usual one.
+
+    Letters show none if it is not clear, or the library is not there.
+    """
     with suppress(MissingExtraError):
-        found = needs("chardet").detect(raw, include_encodings=_USUAL, compat_names=False)
-        if found["confidence"] >= _LEAST_CLEAR and (name := codec_of(found["encoding"])):
-            is_mixed = _MIXED.search(raw.decode(name, "replace")) is not None
-            if not (is_mixed and encoding_of(raw, is_whole=True) == "cp1252"):
-                yield name
+        found = needs("chardet").detect_all(raw, True, include_encodings=_USUAL, compat_names=False)
+        likely = {codec_of(one["encoding"]): one["confidence"] for one in reversed(found)}
+        name = max(likely, key=lambda one: likely[one] * _MORE_USUAL.get(one or "", 1))
+        if name and likely[name] >= _LEAST_CLEAR:
+            usual = (name, *usual)
+    return min(usual, key=lambda one: len(_ODD.findall(raw.decode(one, "replace"))))
 
 
 def codec_of(label: str | None) -> str | None:
@@ -155,18 +168,16 @@ def encoding_marked(sample: bytes) -> str | None:
 def encoding_of(sample: bytes, is_whole: bool = False) -> str:
     """Detect the encoding of a text by its first bytes, which may end within a letter, or by all.
 
-    This is UTF-16 or UTF-32 by byte order marks or zero bytes, Windows-1252 for mostly Latin
-    letters, or else UTF-8, perhaps with bad bytes.
+    This is UTF-16 or UTF-32 by byte order marks or zero bytes, what its letters show for mostly
+    Latin ones, Windows-1252 if they show none, or else UTF-8, perhaps with bad bytes.
     """
-    if marked := encoding_marked(sample):
-        return marked
-    if wide := _wide(sample):
+    if wide := encoding_marked(sample) or _wide(sample):
         return wide
     try:
         codecs.getincrementaldecoder(UTF8)().decode(sample, is_whole)
     except UnicodeDecodeError as error:
         near = sample[max(0, error.start - SAMPLE // 2) : error.start + SAMPLE // 2]
-        return "cp1252" if _is_windows(near) else UTF8
+        return _guessed(near, *_WESTERN) if _is_windows(near) else UTF8
     return UTF8
 
 
@@ -180,19 +191,20 @@ def _wide(sample: bytes) -> str | None:
 
 def _is_windows(sample: bytes) -> bool:
     """Whether bytes that are not UTF-8 are Latin letters in Windows-1252."""
-    text = sample.decode(UTF8, "ignore")
-    bad = len(sample) - len(text.encode())
-    foreign = len(text) - len(text.encode("ascii", "ignore"))
-    try:
-        sample.decode("cp1252")
-    except UnicodeDecodeError:
-        return False
+    foreign, bad = _foreign(sample)
     # Characters that are valid UTF-8 are no accident: then the bad bytes are damage.
     return (
         foreign < 3
         and b"\0" not in sample
-        and bad < _MOST_FOREIGN * (sum(map(str.isalpha, text)) + bad)
+        and "\ufffd" not in sample.decode("cp1252", "replace")
+        and bad < _MOST_FOREIGN * (sum(map(str.isalpha, sample.decode(UTF8, "ignore"))) + bad)
     )
+
+
+def _foreign(raw: bytes) -> tuple[int, int]:
+    """How many characters beyond ASCII are valid UTF-8, and how many bytes are not."""
+    text = raw.decode(UTF8, "ignore")
+    return len(text) - len(text.encode("ascii", "ignore")), len(raw) - len(text.encode())
 
 
 def note(encoding: str) -> dict[str, str]:
