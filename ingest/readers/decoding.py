@@ -46,7 +46,7 @@ _USUAL = (
 )
 _LEAST_CLEAR = 0.05
 # How much more. Where iso8859-2 is as likely as cp1250, the latter would show letters of its own.
-_MORE_USUAL = {"cp1252": 1.33, "iso8859-2": 1.001}
+_MORE_USUAL = {"cp1252": 1.25, "iso8859-2": 1.001}
 # Those of Windows, Unix, DOS and the Mac in the West, from the most usual one.
 _WESTERN = ("cp1252", "iso8859-15", "cp850", "mac-roman")
 # Words have no sign or large letter behind a small one, nor letters of two scripts.
@@ -142,7 +142,7 @@ def _guessed(raw: bytes, *usual: str) -> str:
     with suppress(MissingExtraError):
         found = needs("chardet").detect_all(raw, True, include_encodings=_USUAL, compat_names=False)
         likely = {codec_of(one["encoding"]): one["confidence"] for one in reversed(found)}
-        name = max(likely, key=lambda one: likely[one] * _MORE_USUAL.get(one or "", 1))
+        name = max(reversed(likely), key=lambda one: likely[one] * _MORE_USUAL.get(one or "", 1))
         if name and likely[name] >= _LEAST_CLEAR:
             usual = (name, *usual)
     return min(usual, key=lambda one: len(_ODD.findall(raw.decode(one, "replace"))))
