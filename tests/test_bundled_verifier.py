@@ -24,7 +24,14 @@ from slice_os.threads import PACE
 from slice_os.verifier import bundled
 from slice_os.verifier.bundled import NETWORK, BundledVerifier, SimilarityVerifier
 from slice_os.verifier.cross_encoder import ClaimInputs, ClaimRow, CrossEncoderVerifier
-from slice_os.verifier.decision import DECISION, Decision, read_decision
+from slice_os.verifier.decision import (
+    ALIKE,
+    CONTRAST,
+    DECISION,
+    HEARD,
+    Decision,
+    read_decision,
+)
 from slice_os.verifier.similarity import SimilarityReader
 
 PHRASE = "I want to cancel my subscription"
@@ -190,8 +197,24 @@ def test_a_small_difference_stays_small(read: float, near: float) -> None:
     assert decision.together(read + 1e-3, near + 1e-3) == pytest.approx(found, abs=3e-3)
 
 
+@given(near=odds, heard=st.floats(-9, 9), behind=st.floats(-9, 9))
+def test_a_phrase_that_is_heard_and_a_contrast_are_judged_as_statements(
+    near: float, heard: float, behind: float
+) -> None:
+    decision = read_decision()
+    found = decision.together(heard + behind, near, heard)
+    stated = decision.together(heard + behind, near)
+    if heard >= HEARD or behind < CONTRAST - 1e-9:
+        assert found == stated
+    elif behind > ALIKE + 1e-9:
+        network, words, constant = decision.named
+        assert found == pytest.approx(network * behind + words * near + constant, abs=1e-6)
+
+
 def test_between_four_numbers_is_their_mean() -> None:
-    decision = Decision("e", (0.0,), (0.0, 2.0), (0.0, 4.0), ((0.0, 1.0), (2.0, 5.0)), (0.0, 0.0, 0.0), (), "")
+    decision = Decision(
+        "e", (0.0,), (0.0, 2.0), (0.0, 4.0), ((0.0, 1.0), (2.0, 5.0)), (0.0, 0.0, 0.0), (), ""
+    )
     assert decision.together(1, 2) == 2
     assert decision.together(-9, -9) == 0
     assert decision.together(2, 4) == decision.together(9, 9) == 5
