@@ -42,7 +42,7 @@ _MULTIBYTE = ("big5", "cp932", "cp949", "cp950", "euc", "gb", "hz", "iso2022", "
 # In which people send text; others would be found in short ones.
 _USUAL = (
     "big5 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp874 cp932 cp949 euc-jp gb18030 "  # noqa: SIM905
-    "iso8859-1 iso8859-2 iso8859-5 iso8859-7 koi8-r koi8-u".split()
+    "cp866 iso8859-1 iso8859-2 iso8859-5 iso8859-7 koi8-r koi8-u".split()
 )
 _LEAST_CLEAR = 0.05
 # How much more. Where iso8859-2 is as likely as cp1250, the latter would show letters of its own.
