@@ -19,7 +19,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain, pairwise
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO, BinaryIO
 
 from slice_os.errors import ENCRYPTED, InputError
@@ -257,8 +257,8 @@ def _messages(stream: BinaryIO) -> Iterator[bytes]:
 
 def _is_hidden(path: str) -> bool:
     """Whether a file is hidden, as those in folders are, or what a Mac notes about another one."""
-    parts = PurePosixPath(path).parts
-    return any(part == _OF_MAC or (part.startswith(".") and part != "..") for part in parts)
+    parts = {*path.split("/")} - {".", ".."}
+    return _OF_MAC in parts or any(part.startswith(".") for part in parts)
 
 
 def damaged(name: str, error: Exception) -> BadRecord:
