@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 from urllib.request import Request, urlopen
 
 import pytest
@@ -53,15 +53,19 @@ def test_markup_in_topics_labels_readers_and_speakers_is_text(
         {**label, "label": right, "reader": f"{right}{hostile}"[:99]} for right in (True, False)
     ]
     document = {"id": hostile, "text": spoken, "segments": [segment]}
-    for method, path, body in (
-        ("POST", "documents", {"documents": [document]}),
-        ("PUT", "topics/hostile", {**topic, "threshold": 0.3, "must_match": [hostile]}),
-        ("POST", "labels", {"labels": both}),
-    ):
+
+    def ask(method: str, path: str, body: object) -> None:
         content = json.dumps(body).encode()
         headers = {"Content-Type": "application/json"}
         address = f"{page_server.address}/{path}"
         urlopen(Request(address, content, headers, method=method), timeout=60).close()
+
+    for call in (
+        ("POST", "documents", {"documents": [document]}),
+        ("PUT", "topics/hostile", {**topic, "threshold": 0.3, "must_match": [hostile]}),
+        ("POST", "labels", {"labels": both}),
+    ):
+        ask(*call)
     page = open_page("#topics")
     card = page.get_by_role("article", name="hostile", exact=True)
     expect(card).to_contain_text(hostile)
@@ -83,6 +87,8 @@ def test_markup_in_topics_labels_readers_and_speakers_is_text(
     for one in pages:
         assert one.locator(live).count() == 0
         assert one.title() != "owned"
+    # The tests of other files count the documents of the same store.
+    ask("DELETE", f"documents/{quote(hostile)}", None)
 
 
 def test_values_that_turn_the_direction_of_text_are_isolated(open_page: OpenPage) -> None:
