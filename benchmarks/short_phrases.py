@@ -36,7 +36,6 @@ from verifier_fitting import gained, measures, minimized, rounded
 from recipes.verifier_parts.odds import Reads, bundled_odds
 from slice_os import Corpus, Document, SpanEncoder
 from slice_os.arrays import Float64Array
-from slice_os.text.clause_words import meaning_of
 from slice_os.verifier.bundled import SimilarityVerifier, naming
 from slice_os.verifier.claims import claim_of
 from slice_os.verifier.decision import ALIKE, CONTRAST, DECISION, HEARD, Decision, read_decision
@@ -97,13 +96,14 @@ def labelled(
                 if right is not None
             ]
             claims = [claim_of(hit) for hit, _ in hits]
-            *read, heard = reads([*claims, naming(phrase)])
+            names = [one for one in [naming(phrase)] if one]
+            odds = reads([*claims, *names])
             yield Labelled(
                 np.array([right for _, right in hits], dtype=np.float64),
                 np.array([hit.score for hit, _ in hits]),
-                np.array(read),
+                np.array(odds[: len(claims)]),
                 np.array(similarity.estimate(claims)),
-                None if meaning_of(phrase).verb else heard,
+                odds[-1] if names else None,
             )
 
 

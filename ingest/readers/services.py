@@ -146,10 +146,10 @@ def field_of_turns(items: Sequence[Any]) -> str | None:
     timed = (is_number(item.get("start")) and {"end", "duration"} & {*item} for item in items)
     if all("text" in item for item in items) and all(timed):
         return "segments"
-    return "messages" if all(map(_is_message, items)) else None
+    return "messages" if all(map(_is_turn, items)) else None
 
 
-def _is_message(item: Json) -> bool:
+def _is_turn(item: Json) -> bool:
     is_of_slack = item.get("type") == "message" and _SLACK_TIME.fullmatch(f"{item.get('ts')}")
     return bool(is_of_slack) or (isinstance(item.get("role"), str) and "content" in item)
 

@@ -70,8 +70,7 @@ class BundledVerifier(SimilarityVerifier):
 
     def begin(self, claims: Sequence[Claim]) -> Verdicts:
         """As `check`, but returns while the network reads; call the result for the verdicts."""
-        phrases = {claim.phrase for claim in claims}
-        names = [naming(one) for one in sorted(phrases) if not meaning_of(one).verb]
+        names = [*filter(None, map(naming, sorted({claim.phrase for claim in claims})))]
         verdicts = self._network.begin([*claims, *names])
         said, odds = self._near(claims)
 
@@ -98,7 +97,8 @@ class BundledVerifier(SimilarityVerifier):
         return Verdict(probability, reasons, said.matches)
 
 
-def naming(phrase: str) -> Claim:
-    """The claim that a sentence which merely names a phrase says it."""
+def naming(phrase: str) -> Claim | None:
+    """The claim that a sentence which merely names a phrase says it; None if it has a verb."""
     text, start = _NAMING.format(phrase), _NAMING.index("{")
-    return Claim(phrase, text, start, start + len(phrase))
+    claim = Claim(phrase, text, start, start + len(phrase))
+    return None if meaning_of(phrase).verb else claim
