@@ -114,6 +114,25 @@ class TestMinProbability:
         assert len(hits) == 4
         assert "01" not in {hit.doc_id for hit in hits}
 
+    def test_of_hits_in_the_same_words_keeps_the_likely_ones(
+        self, encoder: SpanEncoder, verifier: NeverVerifier, tmp_path: Path
+    ) -> None:
+        texts = [
+            "Everybody but never John knows about the refund.",
+            "Nobody really cares about the refund in that old shop.",
+        ]
+        with Corpus(tmp_path / "store", encoder, verifier=verifier) as corpus:
+            corpus.add(Document(f"{n}", texts[n % 2]) for n in range(8))
+            wanted: dict[str, Any] = {"collapse": True, "top_k": 8}
+            (unlikely,) = corpus.search("the refund", order="score", **wanted)
+            assert (unlikely.doc_id, unlikely.probability, unlikely.count) == ("0", 0.01, 8)
+            for order in ("score", "probability", None):
+                verifier.checked = 0
+                cut: dict[str, Any] = {"min_probability": 0.4, "order": order, **wanted}
+                (hit,) = corpus.search("the refund", **cut)
+                assert (hit.doc_id, hit.count, verifier.checked) == ("1", 4, 2)
+                assert not corpus.search("the refund", offset=1, **cut)
+
     def test_of_mining_looks_below_the_threshold_of_the_model(
         self, corpus: Corpus, encoder: SpanEncoder
     ) -> None:

@@ -83,8 +83,7 @@ def ranked(cells: Iterable[DocumentHits]) -> list[DocumentHits]:
     topics = {topic: number for number, topic in enumerate(dict.fromkeys(c.topic for c in found))}
 
     def order(cell: DocumentHits) -> tuple[int, int, float, float]:
-        near = cell.nearest
-        cosine = near.cosine if near else -1.0
+        cosine = cell.nearest.cosine if cell.nearest else -1.0
         finding = FINDINGS.index(cell.finding or "lacks")
         return topics[cell.topic], finding, cell.probability or 0.0, cosine
 
@@ -125,11 +124,9 @@ def write_matrix(cells: Sequence[DocumentHits], path: Path) -> None:
         row |= {_name(cell.topic, field): it for field, it in zip(_FIELDS, own, strict=False)}
         if near and "section" in near.metadata:
             row[_name(cell.topic, "section")] = near.metadata["section"]
-    first = [Column(_found(topic, taken), "text") for topic in topics]
+    columns = [Column(name, "text") for name in ("doc_id", *(_found(one, taken) for one in topics))]
     with replacing(path) as part:
-        WRITERS[path.suffix.lower()](
-            collected(rows.values(), [Column("doc_id", "text"), *first]), part
-        )
+        WRITERS[path.suffix.lower()](collected(rows.values(), columns), part)
 
 
 def _found(topic: str | None, taken: Collection[str]) -> str:

@@ -111,7 +111,8 @@ class HitOptions:
             ``span``, a hit is the clause, too, if the phrase or the span has a verb. Of several
             spans of a phrase in one unit, the best is the hit.
         collapse: return hits in the same words as one, with their count; a `search` counts those
-            that it has seen when the requested ones are complete.
+            that it has seen when the requested ones are complete. With ``min_probability``, it
+            reads up to three of them, in sentences that differ, and counts those of likely ones.
 
     Raises an `InputError` on a value that an option cannot have.
     """

@@ -97,6 +97,8 @@ class Refinement:
         if not self.needs_probability:
             return replace(hits, items=tuple(self.each(hits)))
         found = self._likeliest(hits, options) if self._by_probability else self.each(hits)
+        if options.collapse and options.min_probability is not None:
+            found = iter(collapse(found))
         shown = tuple(islice(found, options.offset, options.end))
         return Hits(shown, hits.threshold, hits.exhaustive, options.min_probability)
 

@@ -11,7 +11,7 @@ import numpy as np
 from slice_os.arrays import FloatArray
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
-from slice_os.hits.collapse import collapse
+from slice_os.hits.collapse import alike
 from slice_os.hits.hit import Hit, Hits
 from slice_os.query.filters import DOCUMENT_ID, Condition
 from slice_os.query.fusion import Fusion, convex
@@ -142,6 +142,8 @@ def passage_requests(
 ) -> Generator[SearchOptions | Hits, FoundHits, None]:
     """Search for passages until the requested hits are complete, and no better ones can follow.
 
+    With a least probability, some hits of each collapsed group stay, for `Refinement.best` to read.
+
     Yields the passages to search for next, to which the hits in them are sent; then the hits.
     An ``exhaustive`` store scores every passage, however many are requested.
     """
@@ -151,14 +153,17 @@ def passage_requests(
         yield found.hits
         return
     most = max(MAX_CANDIDATES if exhaustive else options.num_candidates, options.end)
+    # Of hits in the same words, the first to be read may be the only unlikely one.
+    apart = 1 if options.min_probability is None else 3
     size = min((_MORE if loses_hits else 1) * options.end, most)
     while True:
         found = yield replace(options, top_k=size, offset=0)
         complete = found.passages < size or size >= most
         sure: list[Hit] = [hit for hit in found.hits if complete or hit.score >= found.least]
-        different = collapse(sure) if options.collapse else sure
-        if complete or len(different) >= options.end:
-            shown = different[options.offset : options.end]
+        groups = alike(sure, apart) if options.collapse else [[hit] for hit in sure]
+        if complete or len(groups) >= options.end:
+            shown = [hit for group in groups[options.offset : options.end] for hit in group]
+            shown.sort(key=lambda hit: -hit.score)
             yield replace(found.hits, items=tuple(shown))
             return
         size = min(_MORE * size, most)
@@ -328,9 +333,9 @@ def nearest_spans(
 def _parts(scanned: Iterable[ScoredCandidates]) -> Iterator[ScoredCandidates]:
     """Candidates, some at a time, since the passages of long documents take much memory."""
     for candidates in scanned:
-        count = len(candidates.keys)
-        for start in range(0, count, _LOADED):
-            yield candidates.select(np.arange(start, min(start + _LOADED, count)))
+        columns = np.arange(len(candidates.keys))
+        for start in range(0, len(columns), _LOADED):
+            yield candidates.select(columns[start : start + _LOADED])
 
 
 def likelihood(hit: Hit) -> tuple[int, float, float]:
