@@ -284,10 +284,11 @@ class TestSearching:
             assert one["cosine"] == pytest.approx(other["cosine"], abs=0.01)
 
     def test_unicode_is_printed_unchanged(self, run: Run, store: str) -> None:
-        hit = run("search", "取消", "--store", store, "-k", "1", "--order", "score").rows()[0]
+        asked = ["search", "Ich will 取消", "--store", store, "--order", "score"]
+        hit = run(*asked, "-k", "1").rows()[0]
         assert hit["doc_id"] == "emoji"
         assert "👩‍👩‍👧‍👦" in hit["passage"]["text"]
-        text = run("search", "取消", "--store", store, "--order", "score", "--text").out
+        text = run(*asked, "--text").out
         assert "👩" in text
         assert "e\u0301" in text
 

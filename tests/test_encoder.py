@@ -127,6 +127,13 @@ class TestPhrases:
             encoder.encode_phrases(["good", phrase])
         assert repr(phrase) in str(caught.value)
 
+    @pytest.mark.parametrize("phrase", ["👍", "退款!", "☎ 😡"])
+    def test_need_a_word_that_the_model_knows(self, encoder: SpanEncoder, phrase: str) -> None:
+        with pytest.raises(InputError, match=f"{phrase}' has no word that .* knows"):
+            encoder.encode_phrases(["good", phrase])
+        assert encoder.encode(["good", phrase]).shape == (2, 384)
+        assert len(encoder.encode_phrases([f"refund {phrase}"])) == 1
+
     def test_must_have_no_lone_surrogate(self, encoder: SpanEncoder) -> None:
         with pytest.raises(InputError, match=r"phrase .*lone surrogate"):
             encoder.encode_phrases(["caf\udce9"])

@@ -76,6 +76,8 @@ class Aligner:
             raise ModelError(f"{self._name}: has no word piece for 'a', nor for unknown letters")
         before = marked.index(0)
         self.prefix, self.suffix = tuple(empty[:before]), tuple(empty[before:])
+        unknown = getattr(self._tokenizer.model, "unk_token", None)
+        self._unknown = None if unknown is None else self._tokenizer.token_to_id(unknown)
 
     def align(self, text: str) -> AlignedText:
         """Align a whole text; nothing is truncated, padded or normalised away.
@@ -96,6 +98,11 @@ class Aligner:
             words.append(_align_words(find_words(block), pieces) + shift)
             n_pieces += len(pieces)
         return AlignedText(text, piece_ids=np.concatenate(ids), words=np.concatenate(words))
+
+    def knows(self, aligned: AlignedText) -> bool:
+        """Whether any word has another piece than the one that all unknown words share."""
+        pieces = (aligned.piece_ids[first:last] for _, _, first, last in aligned.words)
+        return any((own != self._unknown).any() for own in pieces)
 
     def _encoded(self, text: str, *, special: bool) -> Encoding:
         try:

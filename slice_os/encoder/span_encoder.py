@@ -122,8 +122,8 @@ class SpanEncoder:
         Raises an `InputError` if a text has no word, or has a lone surrogate.
         """
         if isinstance(texts, str):
-            return self.encode_phrases([texts]).reshape(-1)
-        return self.encode_phrases(texts)
+            return self.encode([texts]).reshape(-1)
+        return self._encoded(texts, self._aligned(texts))
 
     def encode_spans(self, text: str, spans: Iterable[tuple[int, int]]) -> FloatArray:
         """Unit vectors of spans, each seen in its text; searches compare phrases with these.
@@ -154,8 +154,19 @@ class SpanEncoder:
 
         Returns ``(n_phrases, dimension)`` float32.
 
-        Raises an `InputError` if a phrase has no word, or has a lone surrogate.
+        Raises an `InputError` if a phrase has no word, or none that the model knows, since its
+        vector would be that of any other unknown word; or has a lone surrogate.
         """
+        aligned = self._aligned(phrases)
+        for phrase, text in zip(phrases, aligned, strict=True):
+            if not self._model.aligner.knows(text):
+                raise InputError(
+                    f"the phrase {phrase!r} has no word that {self.card.name} knows; "
+                    "say it in other words"
+                )
+        return self._encoded(phrases, aligned)
+
+    def _aligned(self, phrases: Sequence[str]) -> list[AlignedText]:
         several = isinstance(phrases, Iterable) and not isinstance(phrases, str)
         if not several or not all(isinstance(phrase, str) for phrase in phrases):
             raise InputError(f"phrases {phrases!r}: give a list of strings")
@@ -167,6 +178,9 @@ class SpanEncoder:
             aligned.append(self.align(phrase))
             if not len(aligned[-1].words):
                 raise InputError(f"the phrase {phrase!r} has no word to search for")
+        return aligned
+
+    def _encoded(self, phrases: Sequence[str], aligned: Sequence[AlignedText]) -> FloatArray:
         ranges = [PieceRange(text, 0, len(text.piece_ids)) for text in aligned]
         encoded = self.encode_ranges(ranges)
         if sum(one.end for one in ranges) <= _RECENT_PIECES:

@@ -86,7 +86,7 @@ def learn(
         raise InputError(f"topic {topic.name!r}: no label has words of a speaker that it is about")
     vectors = label_vectors(labels, encoder)
     sentences = [sentence_of(label) for label in labels]
-    whole = encoder.encode_phrases(sentences)
+    whole = encoder.encode(sentences)
     is_right = np.array([label.right for label in labels])
     right, wrong = np.flatnonzero(is_right), np.flatnonzero(~is_right)
     given = encoder.encode_phrases(topic.phrases)
@@ -169,7 +169,7 @@ def fit_calibration(odds: Float64Array, right: FloatArray) -> tuple[float, float
 def label_vectors(labels: Sequence[Label], encoder: SpanEncoder) -> FloatArray:
     """``(n, dimension)`` unit vectors of labelled words, in their passage if it is known."""
     alone = list(dict.fromkeys(label.text for label in labels if label.passage is None))
-    vectors = dict(zip(alone, encoder.encode_phrases(alone), strict=True))
+    vectors = dict(zip(alone, encoder.encode(alone), strict=True))
     encoded = lru_cache(_PASSAGES_KEPT)(encoder.encode_text)
     found = []
     for label in labels:

@@ -102,7 +102,7 @@ def _clusters(hits: Sequence[Hit], encoder: SpanEncoder) -> list[Suggestion]:
         return []
     said = [" ".join(hit.text.split()) for hit in hits]
     texts = list(dict.fromkeys(said))
-    vectors = encoder.encode_phrases(texts)
+    vectors = encoder.encode(texts)
     first = np.array(leaders(vectors))
     leader_of = dict(zip(texts, first.tolist(), strict=True))
     found: dict[int, list[Hit]] = defaultdict(list)

@@ -97,7 +97,7 @@ def _varied(
     texts = [" ".join(group[0].text.split()) for group in near]
     kinds: Counter[int] = Counter()
     waits = []
-    for place, kind in enumerate(leaders(encoder.encode_phrases(texts)) if near else [], 1):
+    for place, kind in enumerate(leaders(encoder.encode(texts)) if near else [], 1):
         kinds[kind] += 1
         waits.append(place * kinds[kind])
     places = sorted(range(len(near)), key=lambda n: (near[n][0].band != "unsure", waits[n]))

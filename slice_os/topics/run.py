@@ -172,7 +172,7 @@ class TopicQuery:
         compares = any(topic.all_counter_phrases for topic in topics)
         verifies = any(aim.refine.verifies for aim in aims)
         query = make_query(encoder, list(phrases), where, word_vectors=compares or verifies)
-        vectors = np.concatenate([query.phrases.vectors, encoder.encode_phrases(others)])
+        vectors = np.concatenate([query.phrases.vectors, encoder.encode(others)])
         rows = {text: row for row, text in enumerate([*phrases, *others])}
         own = [replace(aim, least=least_cosine(aim, encoder)) for aim in aims]
         # A lower one could choose other words, so that one topic had other hits beside another.

@@ -93,7 +93,7 @@ class UtteranceTagger:
         self._threshold = threshold
         texts = wordings(topics)
         columns = {text: column for column, text in enumerate(texts)}
-        self._phrases = PhraseVectors(columns, encoder.encode_phrases(texts))
+        self._phrases = PhraseVectors(columns, encoder.encode(texts))
         self._scores = UtteranceScores(topics, self._phrases)
 
     def tag(self, texts: Sequence[str]) -> list[UtteranceTopic]:
