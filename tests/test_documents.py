@@ -405,6 +405,28 @@ class TestArchives:
         assert len(found) == 2
         assert reason(read(name, pack(hidden))) == "nothing in it"
 
+    @pytest.mark.parametrize(
+        ("encoding", "names"),
+        [
+            ("utf-8", ["Größe.txt", "契約書.txt"]),
+            ("cp437", ["Angebot für Müller.txt", "Größe.txt", "Übersicht.txt"]),
+            ("cp850", ["À propos.txt", "São Paulo.txt", "Ações.txt"]),
+            ("cp1252", ["Kündigung von Müller.txt", "Größe.txt", "plain.txt"]),
+            ("cp866", ["Договор с клиентом.txt", "отчёт 2026.txt", "ПРОТОКОЛ.txt"]),
+        ],
+    )
+    def test_names_that_no_flag_says_the_encoding_of(self, encoding: str, names: list[str]) -> None:
+        pytest.importorskip("chardet")
+        marks = {f"{number:04}" * 16: name for number, name in enumerate(names)}
+        content = zipped(
+            dict.fromkeys((m[: len(n.encode(encoding))] for m, n in marks.items()), b"a")
+        )
+        for mark, name in marks.items():
+            raw = name.encode(encoding)
+            content = content.replace(mark[: len(raw)].encode(), raw)
+        found = read("zip", content)
+        assert [one.id for one in found if isinstance(one, Document)] == [f"s/{n}" for n in names]
+
     @pytest.mark.parametrize("seekable", [True, False])
     def test_streams_that_cannot_be_searched(self, seekable: bool) -> None:
         for name, content in (

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, BinaryIO
 
 from slice_os.errors import ENCRYPTED, InputError
-from slice_os.ingest.readers.decoding import UTF8, stream_of
+from slice_os.ingest.readers.decoding import SAMPLE, UTF8, guessed, least_odd, stream_of
 from slice_os.ingest.readers.reader import (
     LONGEST_FILE,
     NO_MEMORY,
@@ -72,6 +72,10 @@ _MARKED = re.compile(rb"^>(?=>*From )")
 # The main part of an Office file has any name in its folder.
 _IN_ZIP = {"word/": "docx", "ppt/": "pptx", "xl/": "xlsx", _BOOK: "epub"}
 _OFFICE = "[Content_Types].xml"
+# Of names in an archive that does not say that they are in UTF-8, if they look right so.
+_OF_DOS = ("cp437", "cp850")
+_IS_UTF8 = 0x800
+_EXTENSION = re.compile(rb"\.\w+$", re.M)
 _ELSEWHERE = {
     "META-INF/manifest.xml": "an OpenDocument file; save it as .docx, .xlsx or .pptx, for "
     "example by soffice --convert-to docx",
@@ -147,10 +151,11 @@ def read_zip(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
                 return
             if told := next((_ELSEWHERE[name] for name in names if name in _ELSEWHERE), None):
                 raise InputError(told)
+            inside = archive.infolist()
             entries = [
                 (entry, path)
-                for entry in archive.infolist()
-                if not entry.is_dir() and not _is_hidden(path := _in_zip(entry))
+                for entry, path in zip(inside, _paths(inside), strict=True)
+                if not entry.is_dir() and not _is_hidden(path)
             ]
             Unpacked().add(sum(entry.file_size for entry, _ in entries))
             for entry, path in entries:
@@ -170,11 +175,22 @@ def read_zip(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
         yield damaged(source, error)
 
 
-def _in_zip(entry: zipfile.ZipInfo) -> str:
-    """The name of a file in an archive; programs of Macs do not say that it is in UTF-8."""
-    with suppress(UnicodeError):
-        return entry.filename.encode("cp437").decode()
-    return entry.filename
+def _paths(entries: list[zipfile.ZipInfo]) -> list[str]:
+    """The names of files in an archive: in UTF-8, or else all in the encoding that they show."""
+    raw = dict[int, bytes]()
+    paths = [entry.filename for entry in entries]
+    for number, entry in enumerate(entries):
+        with suppress(UnicodeEncodeError):  # the library has read it from another field
+            name = b"" if entry.flag_bits & _IS_UTF8 else entry.filename.encode(_OF_DOS[0])
+            try:
+                paths[number] = name.decode() or entry.filename
+            except UnicodeDecodeError:
+                raw[number] = name
+    # Extensions are words of no language.
+    shown = _EXTENSION.sub(b"", b"\n".join(raw.values()))[:SAMPLE]
+    encoding = least_odd(shown, *_OF_DOS, guessed(shown, "cp1252", "cp852")) if raw else UTF8
+    known = {number: name.decode(encoding, "backslashreplace") for number, name in raw.items()}
+    return [known.get(number, path) for number, path in enumerate(paths)]
 
 
 def _kind(names: list[str]) -> str | None:

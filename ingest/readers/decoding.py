@@ -51,9 +51,9 @@ _MORE_USUAL = {"cp1252": 1.25, "iso8859-2": 1.001}
 _WESTERN = ("cp1252", "iso8859-15", "cp850", "mac-roman")
 # Words have no sign or large letter behind a small one, nor letters of two scripts.
 _ODD = re.compile(
-    "[\x80-\x9f¤ƒ\ufffd]|[a-zß-ÿ][À-ÖØ-ÞŠŽŒŸ]"
+    "[\x80-\x9f¤ƒ\ufffd]|[a-zß-ÿ][À-ÖØ-ÞŠŽŒŸ]|[\u2500-\u259f][^\\W\\d_]"
     "|[A-Za-z][\u0370-\u06ff]|[\u0370-\u06ff][A-Za-z]|(?<![\u0370-\u06ff])[\u0370-\u06ff] [a-z]"
-    "|[^\\W\\d_](?:(?![\xa0\xad´·‐-’…])[\xa1-\xbf\u2000-\u2fff])+[^\\W\\d_]"
+    "|[^\\W\\d_](?:(?![\xa0\xad´·‐-’…])[\xa1-\xbf×÷\u2000-\u2fff])+[^\\W\\d_]"
 )
 _IN_ASCII = ("hz", "iso2022", "utf-7")
 _SURELY_WIDE = 3
@@ -129,12 +129,12 @@ def _likely(raw: bytes, names: list[str]) -> Iterator[str]:
     yield from (UTF8, *names)
     if not multibyte:
         found = encoding_of(raw, is_whole=True)
-        yield _guessed(raw, UTF8) if found == UTF8 else found
+        yield guessed(raw, UTF8) if found == UTF8 else found
     if "ascii" in names:
         yield "cp1252"
 
 
-def _guessed(raw: bytes, *usual: str) -> str:
+def guessed(raw: bytes, *usual: str) -> str:
     """The encoding in which words look least odd: that which their letters show, or a usual one.
 
     Letters show none if it is not clear, or the library is not there.
@@ -145,7 +145,12 @@ def _guessed(raw: bytes, *usual: str) -> str:
         name = max(reversed(likely), key=lambda one: likely[one] * _MORE_USUAL.get(one or "", 1))
         if name and likely[name] >= _LEAST_CLEAR:
             usual = (name, *usual)
-    return min(usual, key=lambda one: len(_ODD.findall(raw.decode(one, "replace"))))
+    return least_odd(raw, *usual)
+
+
+def least_odd(raw: bytes, *encodings: str) -> str:
+    """The first encoding of those in which words look least odd."""
+    return min(encodings, key=lambda one: len(_ODD.findall(raw.decode(one, "replace"))))
 
 
 def codec_of(label: str | None) -> str | None:
@@ -177,7 +182,7 @@ def encoding_of(sample: bytes, is_whole: bool = False) -> str:
         codecs.getincrementaldecoder(UTF8)().decode(sample, is_whole)
     except UnicodeDecodeError as error:
         near = sample[max(0, error.start - SAMPLE // 2) : error.start + SAMPLE // 2]
-        return _guessed(near, *_WESTERN) if _is_windows(near) else UTF8
+        return guessed(near, *_WESTERN) if _is_windows(near) else UTF8
     return UTF8
 
 
