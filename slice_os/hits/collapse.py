@@ -29,7 +29,7 @@ def alike(hits: Iterable[Hit], most: int = 1) -> list[list[Hit]]:
     for hit in hits:
         words = [hit.text[start:end].casefold() for start, end in find_words(hit.text).tolist()]
         group = groups.setdefault((hit.label is False, hit.topic, hit.phrase, tuple(words)), {})
-        sentence = hit.widened(SENTENCE).text
+        sentence = hit.widened(SENTENCE).text if most > 1 else ""
         if sentence not in group and len(group) == most:
             sentence = next(iter(group))
         known = group.get(sentence)
