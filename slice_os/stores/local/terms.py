@@ -38,17 +38,20 @@ STOP_WORDS = frozenset(
 )
 # Approximately the words of Unicode's UAX #29, by which Lucene splits text: joiners keep letters
 # or digits together ("o'neill", "3,000", "b.org"), a hyphen does not; a pictograph, as of a
-# trademark, is a word.
-_RUN = r"[\p{L}\p{M}\p{Nd}_]+"
+# trademark, is a word. Signs of Chinese and Hiragana are words each; Katakana, and the scripts of
+# Southeast Asia, which have no spaces, are words apart from letters and digits beside them.
+_LETTER = r"[\p{L}--[\p{Han}\p{Hiragana}\p{WB=Katakana}\p{LB=SA}]]"
+_RUN = rf"[{_LETTER}\p{{M}}\p{{Nd}}_]+"
 _PICTOGRAPH = r"\p{Extended_Pictographic}[\p{Emoji_Modifier}\uFE0F]?"
 _TERM = regex.compile(
     rf"""
-      [\p{{Han}}\p{{Hiragana}}]
+      [\p{{Han}}\p{{Hiragana}}]\p{{M}}*
+    | \p{{WB=Katakana}}[\p{{WB=Katakana}}\p{{WB=Extend}}]* | \p{{LB=SA}}+
     | {_PICTOGRAPH} | \p{{Regional_Indicator}}{{2}} | [#*]\uFE0F\u20E3
-    | (?<!_) (?=_*[\p{{L}}\p{{Nd}}]) {_RUN}
+    | (?<!_) (?=_*[{_LETTER}\p{{Nd}}]) {_RUN}
       (?: (?: (?<=\p{{L}})['’.:·](?=\p{{L}}) | (?<=\p{{Nd}})['’.,;](?=\p{{Nd}}) ) {_RUN} )*
     """,
-    regex.VERBOSE,
+    regex.VERBOSE | regex.VERSION1,
 )
 _POSSESSIVE = regex.compile(r"['’]s$")
 # An ending that FTS5, unlike Lucene, leaves where it stands alone, as in "part(ies)".
