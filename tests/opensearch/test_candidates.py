@@ -50,6 +50,20 @@ def test_a_local_store_scores_every_passage(encoder: SpanEncoder, tmp_path: Path
             corpus.search(PHRASES, fusion="server")
 
 
+def test_bm25_counts_the_terms_of_all_shards(
+    address: str, encoder: SpanEncoder, tmp_path: Path
+) -> None:
+    """Else a hit's score would depend on the passages that happen to be in its shard."""
+    bm25 = []
+    for location in (address, str(tmp_path / "calls.slice")):
+        with Corpus(location, encoder, index=IndexOptions(shards=3, replicas=0)) as corpus:
+            corpus.add(dialogues(12))
+            found = corpus.search(PHRASES, top_k=40, verify=False)
+            mined = corpus.mine(PHRASES, threshold=0.4, verify=False)
+        bm25.append({(hit.phrase, hit.doc_id, hit.start): hit.bm25 for hit in (*found, *mined)})
+    assert bm25[0] == pytest.approx(bm25[1], rel=1e-3)
+
+
 @pytest.mark.parametrize("threshold", [0.5, 0.7])
 def test_candidates_are_hits_of_the_exhaustive_scan(calls: Corpus, threshold: float) -> None:
     walked = list(calls.mine(PHRASES, threshold=threshold))

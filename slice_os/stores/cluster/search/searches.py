@@ -38,7 +38,8 @@ GRAPH_WIDTH = 10_000
 NAMED_CHARACTERS = 1_024
 PROPOSAL_MARGIN = 0.1
 KEEP_ALIVE = "5m"
-ALL_SHARDS = {"allow_partial_search_results": "false"}
+# Of no shard less, and with BM25 by the terms of all of them.
+ALL_SHARDS = {"allow_partial_search_results": "false", "search_type": "dfs_query_then_fetch"}
 NAMED_SCORES = {"include_named_queries_score": "true"}
 
 # Reading an id costs more than the search: it is a stored field, beside the large copy of the
