@@ -28,7 +28,7 @@ from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.readers.columnar import as_documents
 from slice_os.ingest.sources import find_sources
 from slice_os.query.filter_values import parse_date
-from slice_os.query.filters import DATE, DOCUMENT_ID, Condition, fold_case, without_dates
+from slice_os.query.filters import DATE, DOCUMENT_ID, Condition, value_key, without_dates
 from slice_os.query.options import (
     DEFAULT_MINING,
     DEFAULT_SEARCH,
@@ -425,14 +425,14 @@ class Corpus:
     def field_values(self, field: str, limit: int | None = 100) -> list[FieldValue]:
         """The most frequent values of a metadata field, each with its number of documents.
 
-        Without a limit, all of them. Values that differ in case alone are one, as in filters.
-        Raises an `InputError` if no passage has such a field.
+        Without a limit, all of them. Values that are equal in filters are one, such as Bank and
+        bank, 3 and 3.0. Raises an `InputError` if no passage has such a field.
         """
         found: dict[str, FieldValue] = {}
         for one in self.store.field_values(field, limit):
-            known = found.setdefault(fold_case(one.value), FieldValue(one.value, 0))
+            known = found.setdefault(key := value_key(one.value), FieldValue(one.value, 0))
             both = max(known.value, one.value), known.documents + one.documents
-            found[fold_case(one.value)] = FieldValue(*both)
+            found[key] = FieldValue(*both)
         return list(found.values())
 
     def days(self, field: str = DATE) -> dict[str, int]:

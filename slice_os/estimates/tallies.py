@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from slice_os.errors import InputError
 from slice_os.query.filter_values import parse_date
-from slice_os.query.filters import DATE, fold_case
+from slice_os.query.filters import DATE, value_key
 from slice_os.text.documents import Scalar, field_text
 from slice_os.topics.match import Found
 
@@ -57,7 +57,7 @@ def tally(
         hits: of topics, or matches.
         by: ``topic`` or ``phrase``; or for each of them ``document``, ``day``, ``week``, ``month``,
             or the name of a metadata field.
-            Values that differ in case alone are one, as in filters.
+            Values that are equal in filters are one, such as Bank and bank, 3 and 3.0.
         date_field: metadata field of the period. Hits without a date in it, or without the field
             that they are counted by, count for ``-``.
         within: a metadata field whose values are counted each by itself, too.
@@ -72,7 +72,7 @@ def tally(
     spelled = {"": ""}
 
     def name_of(place: str, by: str) -> str:
-        name = place if by == "document" else fold_case(place)
+        name = place if by == "document" else value_key(place)
         spelled[name] = max(place, spelled.get(name, ""))
         return name
 
@@ -146,7 +146,7 @@ def documents_by(corpus: Corpus, by: str, date_field: str = DATE) -> dict[str, i
     found: Counter[str] = Counter()
     values = corpus.field_values(field, None) if by in PERIODS else counted_values(corpus, by)
     for value in values:
-        found[fold_case(place_of(value.value, by))] += value.documents
+        found[value_key(place_of(value.value, by))] += value.documents
     return found
 
 

@@ -310,6 +310,11 @@ def fold_case(text: str) -> str:
     return text.translate(_FOLD)
 
 
+def value_key(text: str) -> str:
+    """What values have in common that are equal to a filter: their case, the form of a number."""
+    return fold_case(_spellings(text)[-1])
+
+
 def _listing(names: Sequence[str]) -> str:
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return ", ".join(map(repr, names[:_LISTED])) + more

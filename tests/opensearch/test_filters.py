@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from opensearchpy import OpenSearch
 
 from slice_os import AsyncCorpus, Corpus, Document, IndexOptions, InputError, SpanEncoder
-from slice_os.query.filters import parse_where
+from slice_os.estimates.tallies import documents_by, tally
+from slice_os.query.filters import parse_where, value_key
 from slice_os.query.query import Phrases, Query
 from slice_os.stores.cluster.search import metadata
 from slice_os.stores.cluster.store import OpenSearchStore
@@ -273,6 +274,17 @@ def test_both_stores_find_documents_by_id(stores: tuple[Corpus, Corpus]) -> None
         assert local == remote
 
 
+def test_counts_by_a_number_know_all_of_its_documents(stores: tuple[Corpus, Corpus]) -> None:
+    """However each store writes it: the field began with an integer, and fractions followed."""
+    for corpus in stores:
+        everywhere = documents_by(corpus, "number")
+        mined = tally(corpus.mine("order", threshold=0, verify=False), "number")
+        shares = {one.place: (one.documents, everywhere.get(value_key(one.place))) for one in mined}
+        assert shares.pop("-")[1] is None
+        assert len(shares) > 5
+        assert all(documents == of for documents, of in shares.values()), shares
+
+
 def test_both_stores_tell_the_values_of_fields(stores: tuple[Corpus, Corpus]) -> None:
     local, remote = (corpus.fields() for corpus in stores)
     assert local.keys() == remote.keys()
@@ -283,6 +295,7 @@ def test_both_stores_tell_the_values_of_fields(stores: tuple[Corpus, Corpus]) ->
             for corpus in stores
         )
         assert local_values == remote_values
+    assert documents_by(stores[0], "number") == documents_by(stores[1], "number")
     assert stores[1].field_values("day", None) == stores[1].field_values("day", 1_000)
     with pytest.raises(InputError, match="no metadata field 'nane'"):
         stores[1].field_values("nane")

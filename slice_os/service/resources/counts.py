@@ -19,7 +19,7 @@ from slice_os.estimates.sampling import known_estimate
 from slice_os.estimates.tallies import PERIODS, documents_by, tally
 from slice_os.hits.hit import Hit
 from slice_os.labels.label import Label, folded, of_topic
-from slice_os.query.filters import fold_case
+from slice_os.query.filters import value_key
 from slice_os.service.asgi.steps import until_stopped
 from slice_os.service.known import Key, store_state
 from slice_os.service.nearness import most_near, near, too_near
@@ -254,7 +254,7 @@ def _counted(
                     "within": row.within,
                     "hits": row.hits,
                     "documents": row.documents,
-                    "of": None if within else everywhere.get(fold_case(row.place)),
+                    "of": None if within else everywhere.get(value_key(row.place)),
                 }
                 for row in tally(found, by, date_field, within)
             ],

@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse
 
 from slice_os.estimates.tallies import NOWHERE, tally
 from slice_os.hits.hit import Hits
-from slice_os.query.filters import fold_case
+from slice_os.query.filters import value_key
 from slice_os.query.options import MAX_CANDIDATES, HitOptions, SearchOptions
 from slice_os.search.scan import scan as scan_documents
 from slice_os.service.asgi.steps import until_stopped
@@ -125,7 +125,7 @@ def search(services: Shared, body: SearchRequest) -> dict[str, Any]:
 def _values(hits: Hits, field: str, stored: Sequence[FieldValue]) -> Iterator[dict[str, Any]]:
     known = Counter[str]()
     for one in stored:
-        known[fold_case(one.value)] += one.documents
+        known[value_key(one.value)] += one.documents
     # A field may have the name of a period, or of what else hits are counted by.
     for row in tally(hits, "topic", within=field):
         if row.within != NOWHERE:
@@ -133,7 +133,7 @@ def _values(hits: Hits, field: str, stored: Sequence[FieldValue]) -> Iterator[di
                 "value": row.within,
                 "hits": row.hits,
                 "documents": row.documents,
-                "stored": known[fold_case(row.within)] or None,
+                "stored": known[value_key(row.within)] or None,
             }
 
 

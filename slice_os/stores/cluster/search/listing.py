@@ -16,7 +16,7 @@ from slice_os.stores.cluster.schema.records import ordinals_of, stored_passage
 from slice_os.stores.cluster.search import flows
 from slice_os.stores.cluster.search.clauses import DATE, NUMBERS, path
 from slice_os.stores.cluster.search.exchange import Driver
-from slice_os.stores.cluster.search.metadata import mapped_fields, value_of, values_body
+from slice_os.stores.cluster.search.metadata import REAL, mapped_fields, value_of, values_body
 from slice_os.stores.cluster.search.searches import (
     ALL_SHARDS,
     PASSAGES,
@@ -201,22 +201,34 @@ def values_of(handle: IndexHandle, field: str, limit: int | None) -> list[FieldV
     there = _mapped(handle)
     if field not in there:
         raise unknown_field(condition, there, handle.location)
-    counts = {"cardinality": {"field": "doc_id", "precision_threshold": _EXACT}}
+    counts = {"documents": {"cardinality": {"field": "doc_id", "precision_threshold": _EXACT}}}
+    reals = {"field": f"{path(condition)}.{REAL}", "size": PAGE}
+    aggs: Body = {**counts, REAL: {"terms": reals, "aggs": counts}}
     if limit is None:
-        buckets = _all_buckets(handle, condition, there[field]["type"], counts)
+        buckets = _all_buckets(handle, condition, there[field]["type"], aggs)
     else:
-        body = values_body(condition, [], limit, aggs={"documents": counts})
+        body = values_body(condition, [], limit, aggs=aggs)
         buckets = iter(_aggregations(handle, body)["values"]["buckets"])
-    values = [FieldValue(value_of(one), one["documents"]["value"]) for one in buckets]
-    return sorted(values, key=lambda one: (-one.documents, one.value))
+    values = [
+        FieldValue(value_of(one), one["documents"]["value"])
+        for bucket in buckets
+        for one in _uncut(bucket)
+    ]
+    return sorted(values, key=lambda one: (-one.documents, one.value))[:limit]
+
+
+def _uncut(bucket: dict[str, Any]) -> list[dict[str, Any]]:
+    """A bucket of an integer as those of the numbers that the field cut to it."""
+    numbers = bucket.get(REAL, {}).get("buckets", [])
+    return [one if one["key"] % 1 else one | {"key": bucket["key"]} for one in numbers] or [bucket]
 
 
 def _all_buckets(
-    handle: IndexHandle, condition: Condition, kind: str, counts: Body
+    handle: IndexHandle, condition: Condition, kind: str, aggs: Body
 ) -> Iterator[dict[str, Any]]:
     """As `values_body` has them, of every value."""
     sources = [{"name": {"terms": {"field": path(condition)}}}]
-    found = _buckets(handle, PASSAGES, sources, aggs={"documents": counts})
+    found = _buckets(handle, PASSAGES, sources, aggs=aggs)
     for bucket in found:
         key = bucket["key"]["name"]
         # Only this aggregation has dates as milliseconds since 1970.

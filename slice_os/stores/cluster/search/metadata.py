@@ -36,7 +36,7 @@ MOST_SPELLINGS = 500
 # A double holds all integers below exactly.
 _EXACT = 2**53
 # In the mapping of integers whose type OpenSearch derived; see mappings/.
-_REAL = "number"
+REAL = "number"
 _FREQUENT = 1_000
 
 Ask = Callable[[Sequence[Body]], Flow[list[Answer]]]
@@ -85,9 +85,9 @@ def _typed(condition: Condition, field: Mapping[str, Any], location: str) -> Con
     numbers = list(map(parse_number, condition.values))
     if condition.ordering:
         _check_order(condition, kind, location)
-    real = field.get("fields", {}).get(_REAL)
+    real = field.get("fields", {}).get(REAL)
     if kind in INTEGERS and real and all(abs(number or 0) < _EXACT for number in numbers):
-        return replace(condition, kind=str(real["type"]), field=f"{condition.field}.{_REAL}")
+        return replace(condition, kind=str(real["type"]), field=f"{condition.field}.{REAL}")
     return replace(condition, kind=kind)
 
 
