@@ -344,6 +344,13 @@ class TestExports:
             many = {"about": "All of it", step: many}
         assert [one.id for one in read("json", json.dumps(many))] == ["1", "2"]  # type: ignore[union-attr]
 
+    def test_what_is_beside_many_conversations_is_told(self) -> None:
+        many = {"conversations": [{"messages": ["Hi"]}, "Bye now"], "notes": [{"text": "Call her"}]}
+        document, bad, note = read("json", json.dumps(many))
+        assert document.text == "Hi"  # type: ignore[union-attr]
+        assert reason(bad) == "item 2 is a JSON str; give an object"
+        assert reason(note) == "values of 'notes.text' left out: 1"
+
     def test_a_tree_that_runs_in_a_circle_has_an_end(self) -> None:
         nodes = {"a": node("b", of_chatgpt("A", 1, parts=["One"])), "b": node("a", None)}
         (document,) = read("json", json.dumps({"mapping": nodes, "current_node": "gone"}))
@@ -372,8 +379,9 @@ class TestExports:
         assert document.text == "A post"  # type: ignore[union-attr]
         assert reason(note) == "values of 'comments.body' left out: 1"
         segments = [{"start": 0, "end": 1, "text": "I want to cancel."}]
-        document, *_ = read("json", json.dumps({"segments": segments, "comments": comments}))
+        document, note = read("json", json.dumps({"segments": segments, "comments": comments}))
         assert said(document) == [(None, "I want to cancel.", 0, 1)]
+        assert reason(note) == "values of 'comments.body' left out: 1"
 
     def test_bodies_in_html(self) -> None:
         bodies = {

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
-from slice_os.ingest.readers.paths import items_at, value_at
+from slice_os.ingest.readers.paths import value_at
 from slice_os.ingest.readers.turns import TURN_LISTS, Json, is_message
 
 # Of ChatGPT, Claude, ShareGPT and Freshdesk, Intercom, Zendesk and GitHub, LiveChat, Teams.
@@ -14,7 +15,7 @@ _LISTS = tuple(
     "thread.events value".split()
 )
 # Where files have many conversations.
-_MANY = "conversations.*", "chats.list.*", "left_chats.list.*", "chats.*", "tickets.*"
+_MANY = "conversations", "chats.list", "left_chats.list", "chats", "tickets"
 # What a ticket or an issue begins with, by whom, and when; its list may have that again.
 _FIRST = "body", "description_text", "description"
 _OF_FIRST = "author", "requester_id", "created_at"
@@ -43,10 +44,15 @@ def with_messages(record: Json) -> Json:
     return {one: found[one] for one in found if one not in used} | {"messages": messages}
 
 
-def conversations_in(record: Json) -> list[Json]:
-    """The objects in a file of many conversations; none if it is no such file."""
-    found = [one for path in _MANY for *_, one in items_at(path.split("."), [record])]
-    return found if any({*TURN_LISTS} & {*with_messages(one)} for one in found) else []
+def conversations_in(record: Json) -> tuple[list[Any], Json]:
+    """The items in a file of many conversations, and what is beside; none if it is no such file."""
+    lists = (one for path in _MANY if isinstance(one := value_at(record, path), list))
+    found = list(chain.from_iterable(lists))
+    known = (with_messages(one) for one in found if isinstance(one, Mapping))
+    if not any({*TURN_LISTS} & {*one} for one in known):
+        return [], {}
+    roots = [path.partition(".")[0] for path in _MANY]
+    return found, {name: one for name, one in record.items() if name not in roots}
 
 
 def _is_chat(listed: Any) -> bool:

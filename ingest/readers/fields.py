@@ -17,7 +17,7 @@ from slice_os.ingest.readers.dates import read_date
 from slice_os.ingest.readers.decoding import UTF8
 from slice_os.ingest.readers.reader import BadRecord, ReadOptions, bad_record, is_blank, join_turns
 from slice_os.ingest.readers.service_fields import names_in
-from slice_os.ingest.readers.services import EMPTY, UNREAD, transcript, unread, words_of
+from slice_os.ingest.readers.services import EMPTY, FIRST, UNREAD, transcript, unread, words_of
 from slice_os.ingest.readers.turns import (
     CHAT_TIMES,
     TAG,
@@ -179,7 +179,8 @@ def text_of(
             with suppress(InputError):  # other lists may have such a name
                 told[UNREAD] += unread(turns_of(listed, {})[0], text)
                 others = {name: fields[name] for name in fields if name not in TURN_LISTS}
-        others = {} if found.turns else others
+        if found.turns:
+            others = {name: fields[name] for name in fields if name not in FIRST}
     if title := _title(fields, options):
         shift = len(title)
         moved = (replace(one, start=one.start + shift, end=one.end + shift) for one in segments)

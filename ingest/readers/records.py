@@ -27,6 +27,7 @@ from slice_os.ingest.readers.fields import (
     date_of,
     dates_in,
     id_of,
+    lost_in,
     metadata_of,
     tell,
     text_of,
@@ -202,14 +203,17 @@ def read_json(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
         return
     if isinstance(value, list) and options.group_by is None and (field := field_of_turns(value)):
         value = {field: value}
-    elif isinstance(value, Mapping) and options.text_field not in value:
-        value = conversations_in(value) or value
+    beside: Mapping[str, Any] = {}
+    if isinstance(value, Mapping) and options.text_field not in value:
+        many, beside = conversations_in(value)
+        value = many or value
     if isinstance(value, list):
         records = (
             _record(number, item, "an object", f"item {number} is ")
             for number, item in enumerate(value, 1)
         )
         yield from documents_of(source, records, options)
+        yield from notes_of(source, lost_in(beside, "", (), options))
     else:
         whole = _record(None, value, "an object or a list of objects", raw=text)
         yield from _each(source, [whole], options)
