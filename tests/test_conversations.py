@@ -77,6 +77,14 @@ class TestRows:
         (document,) = read("csv", content, group_by="c", time_field="t")
         assert [start for _, _, start, _ in said(document)] == [0, 7]
 
+    def test_columns_whose_words_differ_are_told(self) -> None:
+        content = (
+            "c,text,shared,note,n\na,Hi,one,call her,1\na,Yes,one,,2\nb,No,two,No,3\nb,No,two,,4"
+        )
+        *documents, note = read("csv", content, group_by="c")
+        assert [one.metadata for one in documents] == [{"shared": "one"}, {"shared": "two"}]  # type: ignore[union-attr]
+        assert reason(note) == "values of 'note' left out: 1"
+
     def test_json_lines_too(self) -> None:
         rows = [{"call": 1, "text": "Hi", "who": "A"}, {"call": 1, "text": "Yes", "who": "B"}]
         content = "".join(json.dumps(row) + "\n" for row in rows)

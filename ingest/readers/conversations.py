@@ -88,9 +88,12 @@ def conversations(source: str, records: Iterable[Record], options: ReadOptions) 
             "SELECT call, number, raw, turn FROM turns "
             "ORDER BY min(rowid) OVER (PARTITION BY call), rowid"
         )
+        told.clear()
         for call, rows in groupby(ordered, key=lambda row: row[0]):
             name = call.decode(UTF8, "surrogatepass")
-            yield from _conversation(source, name, [row[1:] for row in rows], options, formats)
+            own = [row[1:] for row in rows]
+            yield from _conversation(source, name, own, options, formats, told)
+        yield from notes_of(source, told)
 
 
 def _row(fields: Mapping[str, Any], call: str | None, options: ReadOptions) -> _Row | None:
@@ -116,6 +119,7 @@ def _conversation(
     rows: list[tuple[int, bytes, bytes | None]],
     options: ReadOptions,
     formats: DateFormats,
+    told: Counter[str],
 ) -> Iterator[Document | BadRecord]:
     bad = [f"row {number} cannot be used" for number, _, turn in rows if turn is None]
     placed: list[tuple[tuple[int, Any], Turn, Mapping[str, Scalar]]] = []
@@ -136,8 +140,12 @@ def _conversation(
         placed.sort(key=lambda one: one[0])
         turns, date = from_beginning([turn for _, turn, _ in placed])
         text, segments = join_turns(turns)
-        metadata = _metadata([own for *_, own in placed], date, options)
+        each = [own for *_, own in placed]
+        metadata = _metadata(each, date, options)
         yield Document(call, text, metadata, segments, source)
+        names = dict.fromkeys(name for own in each for name in own if name not in metadata)
+        differ = {name: [own.get(name) for own in each] for name in names}
+        tell(told, lost_in(differ, text, [turn.speaker for turn in turns], options))
     except InputError as error:
         said = "\n".join(turn.text for _, turn, _ in placed)
         of = f"conversation {call!r} is left out, with its {len(rows):,} rows"
