@@ -533,6 +533,33 @@ def test_words_show_the_encoding_of_a_file(encoding: str, text: str) -> None:
     assert (document.text, document.metadata["encoding"]) == (text, encoding)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Я хочу отменить подписку, пожалуйста.",
+        "Θέλω να ακυρώσω τη συνδρομή μου.",
+        "ฉันต้องการยกเลิกการสมัคร",
+        "मैं अपनी सदस्यता रद्द करना चाहता हूँ।",
+        "解約したいです。\n料金が高すぎるので、解約の手続きを教えてください。\n",
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_a_mark_is_told_by_its_high_bytes(encoding: str, text: str) -> None:
+    (document,) = read_stream("s", "text", io.BytesIO(text.encode(encoding)), ReadOptions())
+    assert (document.text, document.metadata["encoding"]) == (text, encoding)
+
+
+@pytest.mark.parametrize("words", ["Ich möchte kündigen", "möchte"])
+def test_a_letter_in_utf_8_is_no_accident(words: str) -> None:
+    raw = f"id,text\n1,{words}\n2,caf".encode() + b"\xe9\n3,ok\n"
+    first, bad, last = read_stream("s", "csv", io.BytesIO(raw), ReadOptions())
+    assert (first.text, last.text) == (words, "ok")
+    assert isinstance(bad, BadRecord)
+    assert bad.reason.startswith("not valid UTF-8: byte 0xe9 at byte 5")
+    (german,) = read_stream("s", "text", io.BytesIO("„Spaß“".encode("cp1252")), ReadOptions())
+    assert german.text == "„Spaß“"
+
+
 @pytest.mark.parametrize("encoding", ["utf-9", "hex", "undefined", "utf-8\0"])
 def test_an_encoding_that_no_text_has_is_refused(encoding: str) -> None:
     with pytest.raises(InputError, match=r"^no encoding '"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, TextIO
@@ -57,6 +58,8 @@ _ODD = re.compile(
 )
 _IN_ASCII = ("hz", "iso2022", "utf-7")
 _SURELY_WIDE = 3
+_LEAST_ZEROS = 0.4
+_UNSEEN = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]")
 _ESCAPE = "slice-os-escape"
 _BAD = "\udcff"
 
@@ -182,16 +185,28 @@ def encoding_of(sample: bytes, is_whole: bool = False) -> str:
         codecs.getincrementaldecoder(UTF8)().decode(sample, is_whole)
     except UnicodeDecodeError as error:
         near = sample[max(0, error.start - SAMPLE // 2) : error.start + SAMPLE // 2]
-        return guessed(near, *_WESTERN) if _is_windows(near) else UTF8
+        if _is_windows(near):
+            # A letter in UTF-8 is seldom an accident.
+            usual = [UTF8] if _foreign(near)[0] else []
+            return least_odd(near, *usual, guessed(near, *_WESTERN))
     return UTF8
 
 
 def _wide(sample: bytes) -> str | None:
-    """UTF-16, by the zero bytes of Latin letters; None for other text."""
-    begin = sample[:SAMPLE]
-    even, odd = begin[0::2].count(0), begin[1::2].count(0)
-    is_wide = max(even, odd) > len(begin) // 5 and min(even, odd) < max(even, odd) // 4
-    return ("utf-16-be" if even > odd else "utf-16-le") if is_wide else None
+    """UTF-16, by the high bytes of letters, which are zero, or few; None for other text."""
+    even, odd = sample[:SAMPLE:2], sample[1:SAMPLE:2]
+    for name, high, low in (("utf-16-be", even, odd), ("utf-16-le", odd, even)):
+        zeros = high.count(0)
+        is_latin = zeros > _LEAST_ZEROS * len(high) and low.count(0) < zeros // 4
+        is_few = _UNSEEN.search(high) and _most(high) > max(len(high) / 2, 1.25 * _most(low))
+        if is_latin or is_few:
+            return name
+    return None
+
+
+def _most(lane: bytes) -> int:
+    """How often the three most frequent bytes come."""
+    return sum(count for _, count in Counter(lane).most_common(3))
 
 
 def _is_windows(sample: bytes) -> bool:
@@ -200,7 +215,7 @@ def _is_windows(sample: bytes) -> bool:
     # Characters that are valid UTF-8 are no accident: then the bad bytes are damage.
     return (
         foreign < 3
-        and b"\0" not in sample
+        and len(_UNSEEN.findall(sample)) <= len(sample) / 100
         and "\ufffd" not in sample.decode("cp1252", "replace")
         and bad < _MOST_FOREIGN * (sum(map(str.isalpha, sample.decode(UTF8, "ignore"))) + bad)
     )
