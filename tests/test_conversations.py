@@ -656,6 +656,17 @@ class TestNames:
         assert said(read("vtt", f"WEBVTT\n\n{cues}")[0]) == expected
         assert said(read("srt", cues.replace(".000", ",000"))[0]) == expected
 
+    def test_two_names_in_a_cue(self) -> None:
+        cues = ["Ann: Hi.", "Bob: Why is it?\nAnn: So: it is.\nReally: yes.", "Bob: Ok.\nAnn: Bye."]
+        content = "\n\n".join(f"00:00:0{n} --> 00:00:0{n}\n{cue}" for n, cue in enumerate(cues))
+        assert said(read("srt", content)[0]) == [
+            ("Ann", "Hi.", 0, 0),
+            ("Bob", "Why is it?", 1, 1),
+            ("Ann", "So: it is.\nReally: yes.", 1, 1),
+            ("Bob", "Ok.", 2, 2),
+            ("Ann", "Bye.", 2, 2),
+        ]
+
     def test_names_of_webex(self) -> None:
         cues = '{}"Ann Lee" (182)\n00:00:01.000 --> 00:00:02.000\nHello\n\n'
         expected = [("Ann Lee", "Hello", 1, 2)] * 2

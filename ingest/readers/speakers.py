@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
@@ -229,17 +229,19 @@ def name_speakers(turns: Sequence[Turn], keep: bool = False) -> Iterator[Turn]:
 
     They are no part of the text then, unless it is to ``keep`` them before what is said.
 
-    A cue without a name continues the words of the speaker before. One that begins with a colon
-    behind anything else has no speaker, since nobody knows who says it. A name without words of its
-    own is left in the text.
+    A line in a cue may begin with one of the names, too. A cue without a name continues the words
+    of the speaker before. One that begins with a colon behind anything else has no speaker, since
+    nobody knows who says it. A name without words of its own is left in the text.
     """
     is_named = any(turn.speaker for turn in turns)
     labels = [] if is_named else _speakers([_label(turn.text) for turn in turns])
     if is_named or sum(map(bool, labels)) < _LEAST_NAMED * len(turns):
         yield from turns
         return
+    names = {_folded(found) for found in labels if found and found.speaker}
+    cut = [one for pair in zip(turns, labels, strict=True) for one in _by_name(*pair, names)]
     speaker = None
-    for turn, found, after in zip(turns, labels, [*labels, _NOBODY][1:], strict=True):
+    for (turn, found), (_, after) in pairwise([*cut, (Turn(""), _NOBODY)]):
         if found is not None:
             speaker = found.speaker
             is_said = turn.text[found.words :].strip() != ""
@@ -248,6 +250,17 @@ def name_speakers(turns: Sequence[Turn], keep: bool = False) -> Iterator[Turn]:
             elif after is None or is_said:
                 turn = turn._replace(text=turn.text[: found.name] + turn.text[found.words :])
         yield turn._replace(speaker=speaker)
+
+
+def _by_name(
+    turn: Turn, label: _Label | None, names: Set[str]
+) -> Iterator[tuple[Turn, _Label | None]]:
+    """A cue and its label, cut before lines that begin with one of the names."""
+    lines = turn.text.split("\n")
+    own = [label, *map(_label, lines[1:])]
+    starts = [at for at, one in enumerate(own) if not at or (one and _folded(one) in names)]
+    for start, end in pairwise([*starts, len(lines)]):
+        yield turn._replace(text="\n".join(lines[start:end])), own[start]
 
 
 def meeting_turns(paragraphs: Sequence[Turn]) -> Iterator[Turn]:
