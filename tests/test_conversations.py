@@ -339,6 +339,16 @@ class TestExports:
         (bad,) = read("json", json.dumps({"name": "A chat", "chat_messages": []}))
         assert "the record's fields are 'name', 'chat_messages'" in reason(bad)
 
+    @pytest.mark.parametrize("by", ["requester", "user", "author"])
+    def test_a_first_message_that_the_list_has_again(self, by: str) -> None:
+        for body in ("Cancel it.\r\n\nNow &amp; here.", "<p>Cancel it.</p><p>Now &amp; here.</p>"):
+            own = {"description": "Cancel it.\n\nNow & here.", by: {"name": "Ann"}}
+            comments = [{"author": "Ann", "body": body}, {"author": "Bo", "body": "Why?"}]
+            (document,) = read("json", json.dumps({**own, "comments": comments}))
+            assert [one[0] for one in said(document)] == ["Ann", "Bo"]
+            (document,) = read("json", json.dumps({**own, "comments": comments[1:]}))
+            assert [one[0] for one in said(document)] == ["Ann", "Bo"]
+
     def test_sharegpt(self) -> None:
         talk = [{"from": "human", "value": "<p>Cancel</p>"}, {"from": "gpt", "value": "Why?"}]
         (document,) = read("json", json.dumps([{"id": "a", "conversations": talk}]))

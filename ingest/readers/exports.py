@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any
 
 from slice_os.ingest.readers.paths import value_at
+from slice_os.ingest.readers.services import shown_in
 from slice_os.ingest.readers.turns import TURN_LISTS, Json, is_message
 
 # Of ChatGPT, Claude, ShareGPT and Freshdesk, Intercom, Zendesk and GitHub, LiveChat, Teams.
@@ -18,7 +19,7 @@ _LISTS = tuple(
 _MANY = "conversations", "chats.list", "left_chats.list", "chats", "tickets"
 # What a ticket or an issue begins with, by whom, and when; its list may have that again.
 _FIRST = "body", "description_text", "description"
-_OF_FIRST = "author", "requester_id", "created_at"
+_OF_FIRST = "author", "user", "requester", "requester_id", "created_at"
 
 
 def with_messages(record: Json) -> Json:
@@ -35,9 +36,10 @@ def with_messages(record: Json) -> Json:
     begun = {**record, **source} if isinstance(source, Mapping) else record
     by = {one: value_at(begun, one) for one in _OF_FIRST}
     name = next((one for one in _FIRST if isinstance(begun.get(one), str) and any(by.values())), "")
-    again = [None, *(value_at(one, "body") for one in (*messages[:1], *messages[-1:]))]
-    if path and begun.get(name) not in again:
-        messages = [{"body": begun[name], **by}, *messages]
+    first = begun.get(name) or ""
+    again = [shown_in(value_at(one, "body")) for one in (*messages[:1], *messages[-1:])]
+    if path and first.strip() and (shown_in(first) or first) not in again:
+        messages = [{"body": first, **by}, *messages]
     if not messages:
         return record
     used = path.partition(".")[0], name, name.removesuffix("_text")

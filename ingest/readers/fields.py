@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from html import unescape
 from itertools import islice
 from typing import Any
 
@@ -17,10 +16,17 @@ from slice_os.ingest.readers.dates import read_date
 from slice_os.ingest.readers.decoding import UTF8
 from slice_os.ingest.readers.reader import BadRecord, ReadOptions, bad_record, is_blank, join_turns
 from slice_os.ingest.readers.service_fields import names_in
-from slice_os.ingest.readers.services import EMPTY, FIRST, UNREAD, transcript, unread, words_of
+from slice_os.ingest.readers.services import (
+    EMPTY,
+    FIRST,
+    UNREAD,
+    shown_in,
+    transcript,
+    unread,
+    words_of,
+)
 from slice_os.ingest.readers.turns import (
     CHAT_TIMES,
-    TAG,
     TIMES,
     TURN_LISTS,
     from_beginning,
@@ -204,8 +210,7 @@ def lost_in(
     for path, value in _texts_in(fields) if options.metadata_fields is None else ():
         if known is None:
             known = words_of(" ".join([text, *filter(None, speakers)])).keys()
-        words = words_of(unescape(TAG.sub(" ", value))).keys()
-        lost[f"values of {'.'.join(path)!r} left out"] += not words <= known
+        lost[f"values of {'.'.join(path)!r} left out"] += not shown_in(value).keys() <= known
     return lost
 
 

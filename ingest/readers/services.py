@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from html import unescape
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ from slice_os.ingest.readers.service_fields import (
     said_by,
     time_of,
 )
-from slice_os.ingest.readers.turns import Json, Moment, from_beginning
+from slice_os.ingest.readers.turns import TAG, Json, Moment, from_beginning
 
 # Paths to a turn or word, those that tell more first; a star stands for each of a list, and # for
 # each of the channels, which have no name.
@@ -316,3 +317,8 @@ def _turn(said: list[Said], text: str) -> Turn:
 def words_of(text: str) -> Counter[str]:
     """The words of a text, folded, each as often as it comes."""
     return Counter(_WORD.findall(text.casefold()))
+
+
+def shown_in(page: Any) -> Counter[str]:
+    """The words of a text that may be in HTML; none of anything else."""
+    return words_of(unescape(TAG.sub(" ", page)) if isinstance(page, str) else "")

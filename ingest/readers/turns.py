@@ -28,7 +28,7 @@ _LABELS = "speaker", "role", "author", "author_id", "user_id", "requester_id"
 # With what chats have that people export from Slack, Facebook, Telegram, Discord, Google, Twilio.
 _SPEAKERS = tuple(
     "speaker role author user_profile sender_name sender creator from.user from.application from "  # noqa: SIM905
-    "username user name author_id user_id requester_id".split()
+    "username user name requester author_id user_id requester_id".split()
 )
 CHAT_TIMES = tuple(
     "ts timestamp_ms date_unixtime timestamp created_date created_at date_created create_time "  # noqa: SIM905
