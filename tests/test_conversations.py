@@ -336,6 +336,9 @@ class TestExports:
     def test_a_ticket_that_nobody_answered(self) -> None:
         own = ticket(description="I want to cancel.", conversations=[], comments=[])
         assert said(read("json", json.dumps(own))[0]) == [("Ann", "I want to cancel.", 0, None)]
+        (bad,) = read("json", json.dumps({"messages": []}))
+        told = "field 'messages' is missing or empty; the record's fields are 'messages'"
+        assert reason(bad) == told
         (bad,) = read("json", json.dumps({"name": "A chat", "chat_messages": []}))
         assert "the record's fields are 'name', 'chat_messages'" in reason(bad)
 

@@ -192,8 +192,8 @@ def text_of(
         moved = (replace(one, start=one.start + shift, end=one.end + shift) for one in segments)
         text, segments = title + text, tuple(moved)
     if is_blank(text):
-        error = lacking(fields, field, "missing or empty")
-        raise error if not fields or field in fields else InputError(f"{error}{NAME_TEXT}")
+        error = lacking(fields, used, "missing or empty")
+        raise error if not fields or used in fields else InputError(f"{error}{NAME_TEXT}")
     told.update(lost_in(others, text, {one.speaker for one in segments}, options))
     return used, text, segments, date
 
