@@ -82,7 +82,7 @@ READERS = {
     "csv": _ours("tables:read_csv", ".csv", "a header row, a document per row"),
     "tsv": _ours("tables:read_tsv", ".tsv", "the same, separated by tabs"),
     "vtt": _ours("subtitles:read_vtt", ".vtt", "WebVTT, a document per file"),
-    "srt": _ours("subtitles:read_srt", ".srt", "SubRip, a document per file"),
+    "srt": _ours("subtitles:read_srt", ".srt .sbv", "SubRip, a document per file"),
     "pdf": _ours("pages:read_pdf", ".pdf", "PDF, a document per file", b"%PDF-"),
     "zip": _ours("archives:read_zip", ".zip", "what its files hold", _PK),
     "docx": _ours("word:read_docx", _WORD, "Word, a document per file", _PK),

@@ -73,6 +73,18 @@ class TestSubtitles:
             Segment(12, 26, None, 3.5, 4.0),
         )
 
+    @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+    def test_sbv(self, read_file: Read, line_end: str) -> None:
+        content = (
+            "0:00:01.000,0:00:02.500\nI want to\ncancel, 1:00\n\n1:00:03.000,1:00:04.000\nWhy?\n"
+        )
+        (document,), bad = read_file("a.sbv", content.replace("\n", line_end))
+        assert (document.text, bad) == ("I want to\ncancel, 1:00\nWhy?", [])
+        assert document.segments == (
+            Segment(0, 22, None, 1.0, 2.5),
+            Segment(23, 27, None, 3603.0, 3604.0),
+        )
+
     def test_two_voices_in_a_cue(self, read_file: Read) -> None:
         content = "WEBVTT\n\n00:01.000 --> 00:02.000\n<v A>Hi</v>\n<v B>Hello</v>\n"
         (document,), _ = read_file("a.vtt", content)

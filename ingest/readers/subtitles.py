@@ -31,6 +31,10 @@ from slice_os.text.documents import Document
 
 _TIME = r"(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?"
 _TIMING = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?=\s|$)", re.ASCII)
+# YouTube's lines with times, such as 0:00:01.000,0:00:02.500.
+_SBV = re.compile(
+    r"^(\d+:\d\d:\d\d\.\d{1,3}),(\d+:\d\d:\d\d\.\d{1,3})(?=[ \t\r]*$)", re.ASCII | re.M
+)
 # The line before the times that Webex writes: a number, the speaker, and a number of that.
 _WEBEX = re.compile(r'(?:\d+ )?"([^"]+)" \(\d+\)\s*', re.ASCII)
 _VOICE = re.compile(r"<v(?:\.[^\s<>]*)?\s([^<>]*)>")
@@ -67,7 +71,7 @@ def _read(source: str, stream: BinaryIO, options: ReadOptions, *, webvtt: bool) 
         yield decoded
         return
     text, encoding = decoded
-    blocks = list(_blocks(text.removeprefix("\ufeff")))
+    blocks = list(_blocks(_SBV.sub(r"\1 --> \2", text.removeprefix("\ufeff"))))
     if webvtt:
         header = blocks[0]
         if header.lines[0].split(maxsplit=1)[0] != "WEBVTT":
