@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, time, timedelta
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import pytest
 
 from slice_os import Corpus, SpanEncoder
 from slice_os.errors import InputError
-from slice_os.ingest.readers import ReadOptions
+from slice_os.ingest.readers import BadRecord, ReadNote, ReadOptions
 from slice_os.ingest.readers.columnar import frame_documents
+from slice_os.ingest.reading import read_stream
+from slice_os.text.documents import Document
 
 ROWS = ReadOptions()
 COLUMNS: dict[str, list[Any]] = {
@@ -88,6 +91,27 @@ def test_an_array_in_a_row_is_a_list() -> None:
     (document,) = frame_documents([{"text": turns, "vector": np.ones(3)}], ROWS)
     assert [one.speaker for one in document.segments] == ["A", "B"]
     assert document.metadata == {}
+
+
+def test_every_kind_of_cell_is_read_or_counted() -> None:
+    pa = pytest.importorskip("pyarrow")
+    columns = {
+        "text": pa.array([b"I want it", b"\xff"], pa.binary()),
+        "lasts": pa.array([timedelta(seconds=90)] * 2),
+        "at": pa.array([time(9, 14)] * 2),
+        "more": pa.array([[("k", "words of a map")]] * 2, pa.map_(pa.string(), pa.string())),
+    }
+    content = BytesIO()
+    table = pa.table(columns)
+    with pa.ipc.new_file(content, table.schema) as file:
+        file.write_table(table)
+    first, bad, note = read_stream("s", "arrow", BytesIO(content.getvalue()), ROWS)
+    assert isinstance(first, Document)
+    assert (first.text, first.metadata) == ("I want it", {"lasts": 90, "at": "09:14:00"})
+    assert isinstance(bad, BadRecord)
+    assert bad.reason == "field 'text' is a bytes; give a string or a list of turns"
+    assert isinstance(note, ReadNote)
+    assert note.reason == "values of 'more' left out: 1"
 
 
 def test_add_takes_a_frame(tmp_path: Path, encoder: SpanEncoder) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import partial
 from typing import IO, Any, BinaryIO
@@ -183,11 +184,15 @@ def _check(columns: list[str], options: ReadOptions) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a value to its JSON type: dates to text, decimals to numbers, arrays to lists."""
-    if isinstance(value, (datetime, date)):
+    """Convert a value to its JSON type: dates and bytes to text, numbers, arrays to lists."""
+    if isinstance(value, (datetime, date, time)):
         return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
     if isinstance(value, Decimal):
         return float(value)
+    with suppress(AttributeError, UnicodeError):  # some programs write text so
+        return value.decode()
     return value.tolist() if hasattr(value, "tolist") else value  # also scalars of arrays
 
 

@@ -41,7 +41,7 @@ DATE = "date"
 """The metadata field with the date of a document."""
 _MOST_LISTED = 20
 _MOST_TOLD = 8
-_NESTED = dict, list
+_NESTED = dict, list, tuple
 _OTHERS = "values of other fields left out"
 # A word by itself, or a letter of a script that does not part words: so no id, address or date.
 _SAID = re.compile(r"(?:^|\s)[^\W\d_]+\W?\s|[\u2e80-\uffff]")
@@ -233,7 +233,7 @@ def _texts_in(fields: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]
                 for name, one in value.items()
                 if isinstance(one, (str, *_NESTED)) and name not in (*TIMES, *CHAT_TIMES)
             ]
-        elif isinstance(value, list):
+        elif isinstance(value, _NESTED):
             waiting += [(path, one) for one in value if isinstance(one, _NESTED)]
             waiting.append((path, " ".join(one for one in value if isinstance(one, str)) + " "))
         elif _SAID.search(value):
