@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import ClassVar
 
@@ -479,6 +480,8 @@ class TestNames:
         expected = [("Ann Lee", "Note: hi", 43323, None), ("Bo", "Fine", 43330, None)]
         chat = "12:02:03 From Ann Lee to Everyone:\n\tNote: hi\n12:02:10 From Bo To Ann:\n\tFine\n"
         assert said(read("text", chat)[0]) == expected
+        dated = re.sub("(?m)^(?=1)", "2026-03-02 ", chat)
+        assert [one[2] for one in said(read("text", dated)[0])] == [0, 7]
         chat = "12:02:03\t From  Ann Lee : Note: hi\n12:02:10\t From  Bo to Everyone : Fine\n"
         assert said(read("text", chat)[0]) == expected
 

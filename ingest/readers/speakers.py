@@ -32,7 +32,7 @@ _LABEL = re.compile(
 )
 # A line of a chat that Zoom saved; what is said follows, or is in the next lines after a tab.
 _CHAT = re.compile(
-    r"^\ufeff?(?P<day>)(?P<half>)(?P<clock>\d{1,2}:\d{2}:\d{2})"
+    r"^\ufeff?(?P<day>(?:\d{4}-\d\d-\d\d)?)(?P<half>)[^\S\n]?(?P<clock>\d{1,2}:\d{2}:\d{2})"
     r"[^\S\n]{1,8}From[^\S\n]{1,8}(?P<speaker>[^\n:\t]{1,60}?)"
     r"(?:[^\S\n]{1,8}(?i:to)[^\S\n]{1,8}[^\n:\t]{1,60})?[^\S\n]{0,8}:(?=\s|$)[^\S\n]{0,8}",
     re.M,
