@@ -101,6 +101,17 @@ def test_a_line_break_cuts_no_sentence(tmp_path: Path, encoder: SpanEncoder) -> 
         ("<dl><dt>one<dd>two</dl><center>three</center>", "one\ntwo\nthree"),
         ("<svg><title>no</title><text>one</text><text>two</text></svg>", "one two"),
         ("<math><mi>one</mi> <annotation>no</annotation></math>", "one"),
+        ("one<svg><path/></svg>two <math><mtd>1</mtd><mtd>2</mtd></math>", "one two 1 2"),
+        ("<math><mfrac><mn>1</mn><mn>2</mn></mfrac></math>", "1 2"),
+        (
+            "<svg><text><tspan x=0 dy=1>one</tspan><tspan x=0 dy=1>two</tspan></text></svg>",
+            "one two",
+        ),
+        (
+            "<svg><text><tspan x=0 y=0>o</tspan><tspan x=9 y=0>ne</tspan>"
+            "<tspan x=0 y=9>t<tspan dy=1>wo</tspan></tspan></text></svg>",
+            "one two",
+        ),
         ("can\xadcel and can<wbr>cel", "can\xadcel and cancel"),
         ("(<a href=a>one</a>), <i>two</i>.", "(one), two."),
     ],
@@ -236,6 +247,14 @@ def test_the_title_of_a_page_is_metadata(page: str) -> None:
     assert isinstance(document, Document)
     assert document.text == "seen"
     assert document.metadata == ({"title": "A plan"} if "plan" in page else {})
+
+
+@pytest.mark.parametrize("tag", ["switch", "epub:switch"])
+def test_one_of_the_forms_of_a_drawing_is_text_and_others_are_counted(tag: str) -> None:
+    first = "<foreignObject><div>A long label</div></foreignObject>"
+    page = f"before <svg><{tag}><g></g>{first}<text>A long…</text></{tag}></svg> after"
+    assert text(page).split() == ["before", "A", "long", "label", "after"]
+    assert hidden(page) == 2
 
 
 @pytest.mark.parametrize("page", ["", " ", "<!-- a -->", "<!DOCTYPE html>", "<p hidden>a"])

@@ -38,8 +38,8 @@ _BLOCKS = frozenset(
 )
 # What is shown apart from the words around it, on the same line.
 _APART = frozenset(
-    "button embed img input label meter object output progress rt select text "  # noqa: SIM905
-    "textarea".split()
+    "audio button canvas embed iframe img input label meter mtd object output progress rt select "  # noqa: SIM905
+    "svg text textarea video".split()
 )
 # What is shown apart if there is nothing between two of a kind.
 _ENTRIES = ("a", "code")
@@ -66,6 +66,8 @@ _LINES_STYLE = re.compile(r"white-space\s*:\s*(?:pre|break-spaces)", re.I)
 # The attributes that decide whether and how an element is shown.
 _SHOWING = frozenset(("class", "hidden", "id", "open", "shadowrootmode", "style"))
 _TELLING = ("input", "optgroup", "option")
+# Of what is in it, one is shown.
+_CHOICES = ("switch", "epub:switch")
 _KEPT = ("style", "title")
 _BLANK = re.compile(r"\n{3,}")
 _WORDLESS = frozenset("checkbox color file hidden image password radio range".split())  # noqa: SIM905
@@ -176,6 +178,7 @@ class _Element(NamedTuple):
     is_apart: bool = False
     parts_all: bool = False
     is_shown: bool = True
+    is_choice: bool = False
 
 
 class _Paragraphs:
@@ -195,6 +198,8 @@ class _Paragraphs:
         self._showing = _SHOWING if of_mail else _SHOWING - {"class", "id"}
         self._kept: list[str] | None = None
         self._begun = self._ended = ""
+        self._height: str | None = None
+        self._says = False
         self.title = ""
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -205,7 +210,14 @@ class _Paragraphs:
         element = self._known.get((outer, tag, said))
         if element is None:
             element = self._known[outer, tag, said] = self._within(outer, tag, attributes)
+        if outer.is_choice and self._says:
+            element = element._replace(is_hidden=True, is_shown=False)
+        self._says &= not element.is_choice
         touches = (tag == self._ended and tag in _ENTRIES) or (self._begun, tag) in _NOTES
+        if tag == "tspan" and "x" in attributes:
+            # Letters of a line may be placed by themselves.
+            touches = "dy" in attributes or attributes.get("y") != self._height
+            self._height = attributes.get("y")
         if element.is_block:
             self._end_paragraph()
         elif element.is_apart or touches:
@@ -258,6 +270,7 @@ class _Paragraphs:
         elif element.is_shown:
             kept = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
             self._words.append(kept if element.keeps_lines else kept.replace("\n", " "))
+            self._says = self._says or not kept.isspace()
         elif not element.is_unseen and (words := text.split()):
             self._counts[HIDDEN] += len(words)
 
@@ -324,7 +337,8 @@ def _within(
         quotes=outer.quotes + quoted,
         is_block=tag in _BLOCKS or display.startswith(_BLOCK_DISPLAYS),
         is_apart=apart or display.startswith("inline-"),
-        parts_all=display.endswith(("flex", "grid")),
+        parts_all=display.endswith(("flex", "grid")) or tag == "mfrac",
+        is_choice=tag in _CHOICES,
     )
     return inner._replace(is_shown=not any(inner[:4]))
 
