@@ -257,6 +257,12 @@ def test_one_of_the_forms_of_a_drawing_is_text_and_others_are_counted(tag: str) 
     assert hidden(page) == 2
 
 
+@pytest.mark.parametrize("own", ["", "<span class=katex-mathml><math><mi>rate</mi></math></span>"])
+def test_a_formula_of_katex_is_read_once(own: str) -> None:
+    page = f"<p>A {own}<span class=katex-html aria-hidden=true>rate</span> of interest"
+    assert text(page) == "A rate of interest"
+
+
 @pytest.mark.parametrize("page", ["", " ", "<!-- a -->", "<!DOCTYPE html>", "<p hidden>a"])
 def test_a_page_without_words_says_so(page: str) -> None:
     (bad,) = read(page)

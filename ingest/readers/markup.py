@@ -64,7 +64,7 @@ _BLOCK_DISPLAYS = ("block", "flex", "grid", "list-item", "table")
 _FLOATS = re.compile(r"(?:^|;)\s*float\s*:\s*[lr]", re.I)
 _LINES_STYLE = re.compile(r"white-space\s*:\s*(?:pre|break-spaces)", re.I)
 # The attributes that decide whether and how an element is shown.
-_SHOWING = frozenset(("class", "hidden", "id", "open", "shadowrootmode", "style"))
+_SHOWING = frozenset(("aria-hidden", "class", "hidden", "id", "open", "shadowrootmode", "style"))
 _TELLING = ("input", "optgroup", "option")
 # Of what is in it, one is shown.
 _CHOICES = ("switch", "epub:switch")
@@ -199,14 +199,14 @@ class _Paragraphs:
         self._kept: list[str] | None = None
         self._begun = self._ended = ""
         self._height: str | None = None
-        self._says = False
+        self._says = self._has_formulas = False
         self.title = ""
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """An element begins."""
         outer, said = self.open[-1], None
         if not self._showing.isdisjoint(attributes):
-            said = tuple(map(attributes.get, self._showing))
+            said = tuple(map(attributes.get, _SHOWING))
         element = self._known.get((outer, tag, said))
         if element is None:
             element = self._known[outer, tag, said] = self._within(outer, tag, attributes)
@@ -281,7 +281,10 @@ class _Paragraphs:
 
     def _within(self, outer: _Element, tag: str, attributes: Mapping[str, str]) -> _Element:
         style, display = attributes.get("style", ""), self._styles.display(tag, attributes)
-        is_unseen = tag in _UNSEEN and "shadowrootmode" not in attributes
+        self._has_formulas |= tag == "math"
+        # KaTeX writes a formula twice.
+        is_again = self._has_formulas and "katex-html" in attributes.get("class", "")
+        is_unseen = is_again or (tag in _UNSEEN and "shadowrootmode" not in attributes)
         is_hidden = "hidden" in attributes or (tag == "dialog" and "open" not in attributes)
         is_quote = tag == "blockquote" and "border:none" not in style.replace(" ", "")
         is_quote |= bool(_QUOTES.search(attributes.get("class", "")))
