@@ -249,6 +249,10 @@ def test_the_title_of_a_page_is_metadata(page: str) -> None:
     assert document.metadata == ({"title": "A plan"} if "plan" in page else {})
 
 
+def test_what_an_editor_puts_in_the_head_is_text() -> None:
+    assert text("<head><my-banner>one</my-banner><p>two</p></head><body>three") == "one\ntwo\nthree"
+
+
 @pytest.mark.parametrize("tag", ["switch", "epub:switch"])
 def test_one_of_the_forms_of_a_drawing_is_text_and_others_are_counted(tag: str) -> None:
     first = "<foreignObject><div>A long label</div></foreignObject>"

@@ -48,7 +48,7 @@ _NOTES = ("a", "sup"), ("sup", "a")
 _HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
 _PREFORMATTED = frozenset(("listing", "plaintext", "pre", "textarea", "xmp"))
 _UNSEEN = frozenset(
-    "annotation annotation-xml audio canvas datalist defs desc head iframe metadata noembed "  # noqa: SIM905
+    "annotation annotation-xml audio canvas datalist defs desc iframe metadata noembed "  # noqa: SIM905
     "noframes noscript script style symbol template title video".split()
 )
 _HIDDEN = re.compile(r"\bopacity\s*:\s*0(?:\.0*)?%?\s*(?:;|!|$)", re.I)
@@ -179,6 +179,7 @@ class _Element(NamedTuple):
     parts_all: bool = False
     is_shown: bool = True
     is_choice: bool = False
+    is_head: bool = False
 
 
 class _Paragraphs:
@@ -255,7 +256,7 @@ class _Paragraphs:
             self._showing = _SHOWING
             self._known.clear()
         # Pictures have titles, too, but not in the head of the page.
-        elif tag == TITLE and self.open[-1].is_unseen:
+        elif tag == TITLE and self.open[-1].is_head:
             self.title = self.title or _in_line(kept)
 
     def data(self, text: str) -> None:
@@ -342,6 +343,7 @@ def _within(
         is_apart=apart or display.startswith("inline-"),
         parts_all=display.endswith(("flex", "grid")) or tag == "mfrac",
         is_choice=tag in _CHOICES,
+        is_head=tag == "head",
     )
     return inner._replace(is_shown=not any(inner[:4]))
 
