@@ -132,6 +132,7 @@ def test_words_of_neighbours_do_not_stick_together(cells: str, expected: str) ->
         "<p style='opacity:0'>",
         "<p style='display:none;mso-hide:all'>",
         "<p style='max-height:0px;overflow:hidden'>",
+        "<p style='position:absolute;width:1px;height:1px;overflow:hidden;clip:rect(0,0,0,0)'>",
         "<dialog>",
     ],
 )

@@ -53,7 +53,7 @@ _UNSEEN = frozenset(
 )
 _HIDDEN = re.compile(r"\bopacity\s*:\s*0(?:\.0*)?%?\s*(?:;|!|$)", re.I)
 _CLIPPED = re.compile(r"\boverflow\s*:\s*hidden", re.I)
-_FLAT = re.compile(r"(?:^|[;\s])(?:max-)?height\s*:\s*0(?!\.?\d*[1-9])", re.I)
+_FLAT = re.compile(r"(?:^|[;\s])(?:max-)?height\s*:\s*(?:0(?!\.?\d*[1-9])|1px)", re.I)
 _VISIBILITY = re.compile(r"\bvisibility\s*:\s*(?:(?P<none>hidden|collapse)|visible)", re.I)
 _FONT_SIZE = re.compile(
     r"\bfont-size\s*:\s*(?:(?P<none>0(?:\.0*)?(?![\d.])|1p[xt]\b)|[^;\s])", re.I
