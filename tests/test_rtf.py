@@ -47,6 +47,8 @@ NEST = r"{\*\nesttableprops\trowd\cellx9\nestrow}{\nonesttables\par}"
         (r"{\uc0\u8364}5 {\uc2\u8364\'80\'80}6", "€5 €6"),
         (rf"{FONTS}\f1\'cf\'f0\'e8\'e2\'e5\'f2{{\f0 , \'e9}}", "Привет, é"),
         (rf"{FONTS}{{\f2\'83A\'83\'43}} \f3\'c4\'e3", "アイ 你"),
+        (FONTS + r"\f2\'96\{\'95\\\'89\} x\{y\}", "本表厭 x{y}"),
+        (r"\u8364\{5 \uc2\u8364\{\}6", "€5 €6"),
         (r"\ansicpg950 {\'b4\'fa\'b8\'d5}", "測試"),
         ("\\ansicpg936 \xc4\xe3\xba\xc3", "你好"),
         (r"\mac caf\'8e", "café"),

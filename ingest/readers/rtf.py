@@ -28,8 +28,9 @@ _SIGNS = {
     "tab": "\t", "line": "\n", "cell": "\t", "nestcell": "\t", "emdash": "—", "endash": "–",
     "emspace": "\u2003", "enspace": "\u2002", "qmspace": "\u2005", "bullet": "•", "lquote": "‘",
     "rquote": "’", "ldblquote": "“", "rdblquote": "”", "zwj": "\u200d", "zwnj": "\u200c",
-    "~": "\xa0", "-": "\xad", "_": "\u2011", "\\": "\\", "{": "{", "}": "}",
+    "~": "\xa0", "-": "\xad", "_": "\u2011",
 }  # fmt: skip
+_BYTES = ("\\", "{", "}")
 _ENDS = frozenset(("par", "sect", "page", "column", "row", "nestrow", "\n", "\r"))
 # Groups without words that are seen, beside all that begin with an asterisk.
 _UNSEEN = frozenset(
@@ -140,8 +141,10 @@ class _Walk:
             before, last = last, found[0]
             if kind == "text":
                 self._add(found[0][self._repeated :].encode("latin-1"), len(found[0]))
-            elif kind == "byte":
-                self._add(b"" if self._repeated else bytes.fromhex(found["byte"]), 1)
+            elif kind == "byte" or found["symbol"] in _BYTES:
+                # In Chinese and Japanese, such a sign may be the second half of a letter.
+                byte = bytes.fromhex(found["byte"] or f"{ord(found['symbol']):x}")
+                self._add(b"" if self._repeated else byte, 1)
             else:
                 if self._bytes:
                     self._say()
