@@ -95,6 +95,7 @@ DRAWN = {"a.svg": "<svg><text>Drawn</text></svg>"}
         (book({"a b.xhtml": ONE}, item(0, "a%20b.xhtml")), "One", {}),
         (book({"a%20b.xhtml": ONE}), "One", {}),
         (book(A, item(0, "a.xhtml#start")), "One", {}),
+        (book(A, item(0, "a.xhtml") + item(1, "a.xhtml#part2"), [0, 1]), "One", {}),
         (book({"A.xhtml": ONE}, item(0, "/b/a.XHTML")), "One", {}),
         (book(A, root="/B/Book.opf"), "One", {}),
         (book(A, item(0, "no.xhtml") + item(1, "a.xhtml"), [0, 1]), "One", {MISSING: 1}),

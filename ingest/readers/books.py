@@ -73,7 +73,7 @@ class _Book:
         if encrypted and encrypted == set(names) - {None}:
             raise InputError(ENCRYPTED)
         count(self._counts, "encrypted chapters left out", len(encrypted))
-        for name in names:
+        for name in dict.fromkeys(names):
             if name is None or name in locked:
                 continue
             try:
