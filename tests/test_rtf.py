@@ -17,7 +17,8 @@ from slice_os.text.documents import Document
 
 FONTS = (
     r"{\fonttbl{\f0\fswiss\fcharset0 Arial;}{\f1\fcharset204{\*\fname A;}B;}"
-    r"{\f2\fnil\fcharset128 MS Mincho;}{\f3\fcharset134 SimSun{\*\falt Other};}}"
+    r"{\f2\fnil\fcharset128 MS Mincho;}{\f3\fcharset134 SimSun{\*\falt Other};}"
+    r"{\f4\fcharset2\fprq2 Symbol;}{\f5\fcharset2 Wingdings 2;}}"
 )
 
 
@@ -47,6 +48,7 @@ NEST = r"{\*\nesttableprops\trowd\cellx9\nestrow}{\nonesttables\par}"
         (r"{\uc0\u8364}5 {\uc2\u8364\'80\'80}6", "€5 €6"),
         (rf"{FONTS}\f1\'cf\'f0\'e8\'e2\'e5\'f2{{\f0 , \'e9}}", "Привет, é"),
         (rf"{FONTS}{{\f2\'83A\'83\'43}} \f3\'c4\'e3", "アイ 你"),
+        (rf"{FONTS}{{\f4 b}}-ray {{\f4\u-3998\'3f}}{{\f4\'b3}}2 {{\f5\'fc}}b", "β-ray β≥2 üb"),
         (FONTS + r"\f2\'96\{\'95\\\'89\} x\{y\}", "本表厭 x{y}"),
         (r"\u8364\{5 \uc2\u8364\{\}6", "€5 €6"),
         (r"\ansicpg950 {\'b4\'fa\'b8\'d5}", "測試"),

@@ -160,7 +160,7 @@ class Walk:
                 # A title of slides goes on in the next line.
                 yield "\v" if "drawingml" in child.tag else "\n"
             elif name == "sym":
-                yield _sign(attribute(child, "font"), attribute(child, "char"))
+                yield sign(attribute(child, "font"), attribute(child, "char"))
             elif name == "fldChar":
                 # The state of an old form is seen before its code.
                 yield from self._inline(child)
@@ -309,10 +309,10 @@ def _in_fonts(element: Any, text: str) -> str:
         return text
     fonts = element.getparent().find("{*}rPr/{*}rFonts")
     font = "" if fonts is None else attribute(fonts, "ascii")
-    return _PRIVATE.sub(lambda found: _sign(font, f"{ord(found[0]):x}"), text)
+    return _PRIVATE.sub(lambda found: sign(font, f"{ord(found[0]):x}"), text)
 
 
-def _sign(font: str, code: str) -> str:
+def sign(font: str, code: str) -> str:
     """The character of a symbol; none if its code is damaged."""
     with suppress(ValueError, OverflowError):
         number = int(code, 16)

@@ -7,7 +7,7 @@ and reads hidden and deleted text, so this walk is our own.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO, NamedTuple
@@ -15,7 +15,7 @@ from typing import BinaryIO, NamedTuple
 from slice_os.errors import InputError
 from slice_os.ingest.readers.decoding import codec_of, decoded
 from slice_os.ingest.readers.package import count, edges
-from slice_os.ingest.readers.paragraphs import FORMULAS, TEXT_BOX
+from slice_os.ingest.readers.paragraphs import FORMULAS, TEXT_BOX, sign
 from slice_os.ingest.readers.reader import UNREADABLE, DocumentStream, ReadOptions, Turn, extracted
 
 _TOKEN = re.compile(
@@ -23,6 +23,7 @@ _TOKEN = re.compile(
     r"\\(?P<symbol>[^A-Za-z'])|(?P<brace>[{}])|[\r\n\0]+|(?P<text>[^\\{}\r\n\0]+)"
 )
 _WORD = re.compile(r"[^\W_]+")
+_SYMBOLS = re.compile(r"(?:Symbol|Wingdings)(?=;)")
 _FORMULA = re.compile(r"\\fldinst\b[^{}]{0,99}(?:\{[^{}]{0,199}?)??(?<=[\s{])EQ\s")
 _SIGNS = {
     "tab": "\t", "line": "\n", "cell": "\t", "nestcell": "\t", "emdash": "—", "endash": "–",
@@ -121,6 +122,7 @@ class _Walk:
         self._chosen = encoding
         self._page = "cp1252"
         self._fonts: dict[int, str] = {}
+        self._names: defaultdict[int, str] = defaultdict(str)
         self._defined = self._default = -1
         self._group = _Group()
         self._outer: list[_Group] = []
@@ -140,6 +142,7 @@ class _Walk:
                 continue
             before, last = last, found[0]
             if kind == "text":
+                self._names[self._defined] += found[0] * self._group.in_fonts
                 self._add(found[0][self._repeated :].encode("latin-1"), len(found[0]))
             elif kind == "byte" or found["symbol"] in _BYTES:
                 # In Chinese and Japanese, such a sign may be the second half of a letter.
@@ -182,6 +185,8 @@ class _Walk:
             self._bytes.clear()
         if not text or not self._group.is_seen:
             return
+        if font := _SYMBOLS.match(self._names[self._group.font]):
+            text = "".join(sign(font[0], f"{ord(one):x}") for one in text)
         left_out = self._group.left_out
         if not left_out:
             self._places[-1].pieces.append(text)
