@@ -88,7 +88,16 @@ def test_what_is_left_out_is_counted() -> None:
     comment = r"{\*\atnid A}{\*\atnauthor Ann}\chatn{\*\annotation{\*\atnref 1} gone}"
     edges = r"{\header Top\par}{\footerf Foot}{\headerl Top}"
     ole = r"{\object{\*\objdata 01050000}}"
-    for code in (r"EQ \\f(1,2)", r" EQ \\f(1,2)", r"{\insrsid1 EQ \\f(1,2)}", "{ SEQ x}", "EQUAL"):
+    for code in (
+        "FORMDROPDOWN",
+        "{ FORMCHECKBOX }",
+        "FORMTEXT",
+        r"EQ \\f(1,2)",
+        r" EQ \\f(1,2)",
+        r"{\insrsid1 EQ \\f(1,2)}",
+        "{ SEQ x}",
+        "EQUAL",
+    ):
         ole += rf"{{\field{{\*\fldinst {code}}}{{\fldrslt }}}}"
     text, counts, _ = read(rf"{edges}a{hidden}b{deleted} c{comment}{ole}\v0 d\v e\v0 f")
     assert text == "abcdf"
@@ -98,6 +107,7 @@ def test_what_is_left_out_is_counted() -> None:
         "comments left out": 1,
         "embedded objects left out": 1,
         "formulas and readings in fields left out": 3,
+        "boxes and lists of forms left out": 2,
         "headers left out": 1,
         "footers left out": 1,
     }

@@ -24,7 +24,9 @@ _TOKEN = re.compile(
 )
 _WORD = re.compile(r"[^\W_]+")
 _SYMBOLS = re.compile(r"(?:Symbol|Wingdings)(?=;)")
-_FORMULA = re.compile(r"\\fldinst\b[^{}]{0,99}(?:\{[^{}]{0,199}?)??(?<=[\s{])EQ\s")
+_SHOWN = re.compile(
+    r"\\fldinst\b[^{}]{0,99}(?:\{[^{}]{0,199}?)??(?<=[\s{])(EQ|FORM)(?:CHECKBOX|DROPDOWN)?\b"
+)
 _SIGNS = {
     "tab": "\t", "line": "\n", "cell": "\t", "nestcell": "\t", "emdash": "—", "endash": "–",
     "emspace": "\u2003", "enspace": "\u2002", "qmspace": "\u2005", "bullet": "•", "lquote": "‘",
@@ -85,7 +87,9 @@ def rtf_sections(rtf: bytes, options: ReadOptions, counts: Counter[str]) -> Iter
     walk = _Walk(counts, options.encoding)
     text = rtf[begin:].decode("latin-1")
     walk.read(text)
-    count(counts, FORMULAS, len(_FORMULA.findall(text)))
+    codes = _SHOWN.findall(text)
+    count(counts, FORMULAS, codes.count("EQ"))
+    count(counts, "boxes and lists of forms left out", codes.count("FORM"))
     heads, feet = (
         edges(kind, dict.fromkeys(texts), options, counts) for kind, texts in walk.edges.items()
     )
