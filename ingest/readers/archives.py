@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, BinaryIO
 
 from slice_os.errors import ENCRYPTED, InputError
-from slice_os.ingest.readers.decoding import SAMPLE, UTF8, guessed, least_odd, stream_of
+from slice_os.ingest.readers.decoding import SAMPLE, UTF8, decoded, guessed, least_odd, stream_of
 from slice_os.ingest.readers.reader import (
     LONGEST_FILE,
     NO_MEMORY,
@@ -229,9 +229,7 @@ def read_tar(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
                 archive.members.clear()  # type: ignore[attr-defined]
                 if _is_hidden(entry.name):
                     continue
-                # Names have any encoding.
-                path = entry.name.encode(UTF8, "backslashreplace").decode()
-                name = f"{source}/{path}"
+                name = f"{source}/{decoded(entry.name.encode(UTF8, 'surrogateescape'))}"
                 member = archive.extractfile(entry) if entry.isreg() else None
                 if member is not None:
                     yield PackedFile(name, name, member)
