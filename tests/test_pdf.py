@@ -266,6 +266,23 @@ def test_a_damaged_page_costs_no_other() -> None:
     assert bad.reason == "no text in it; damaged pages left out: 3"  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(
+    ("box", "text", "left_out"),
+    [
+        ("MediaBox[0 0 612 792]", "Seen\ntoo\nnot seen", 1),
+        ("MediaBox[0 0 612 792]/CropBox[0 459 612 792]", "Seen\ntoo", 3),
+        ("MediaBox[-99 0 612 792]/CropBox[612 792 0 0]/Rotate 90", "Seen\ntoo\nnot seen", 1),
+        ("MediaBox[-99 0 612 792]/CropBox[700 0 800 9]", "Seen\ntoo\nnot seen\ngone", 0),
+    ],
+)
+def test_what_a_page_is_cut_from_is_counted(box: str, text: str, left_out: int) -> None:
+    lines = (said("Seen", 72, 710), said("too", 72, 460), said("not seen", 72, 446))
+    content = page("".join((*lines, said("gone", -90, 600))))
+    found, counts, _ = read(content.replace(b"MediaBox[0 0 612 792]", box.encode()))
+    assert found.strip() == text
+    assert counts == ({"words outside of the page left out": left_out} if left_out else {})
+
+
 def test_files_that_are_only_associated_are_counted() -> None:
     file = "<</Type/Filespec/AFRelationship/Data/F(in.txt)/EF<</F {} 0 R>>>>"
     files = [stream(SAYING, "/Type /EmbeddedFile"), stream(SAYING, "/Type/EmbeddedFile")]

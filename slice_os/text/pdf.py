@@ -71,6 +71,7 @@ _Placed: TypeAlias = "tuple[int, Box]"
 UNREAD = "pages whose words cannot be read"
 BROKEN = "words with letters that cannot be read"
 DOUBTFUL = "pages whose words may be others"
+OUTSIDE = "words outside of the page left out"
 
 
 @contextmanager
@@ -136,6 +137,10 @@ def page_text(page: Any) -> PageText:
     is_unmapped = partial(RAW.FPDFText_HasUnicodeMapError, text_page)
     for at, shown in _unread(codes, is_unmapped, left_out).items():
         letters[at] = shown
+    outside = list(_outside(letters, page.get_bbox(), text_page))
+    left_out += Counter({OUTSIDE: len("".join(letters[at] for at in outside).split())})
+    for at in outside:
+        letters[at] = ""
     text, indices = "".join(letters), [at for at, one in enumerate(letters) for _ in one]
     text, indices = _leftwards(text, indices, text_page)
     text, indices = _from_first_line(text, indices, page.get_rotation(), text_page)
@@ -226,6 +231,25 @@ def _accented(letters: Sequence[str], text_page: Any) -> Iterator[tuple[int, int
             if len(whole) == 1 and 2 * over > min(right - left, end - begin) > 0:
                 yield at, other, whole
                 break
+
+
+def _outside(letters: Sequence[str], page: Box, text_page: Any) -> Iterator[int]:
+    """The letters that a page does not show, such as those of its neighbours that it is cut from.
+
+    White space is where the letter before it is. ``page`` is left, bottom, right and top.
+    """
+    left, bottom, right, top = page
+    count = partial(RAW.FPDFText_GetBoundedText, text_page)
+    shown = count(left, top, right, bottom, None, 0)
+    if not (left < right and bottom < top) or shown == count(-1e9, 1e9, 1e9, -1e9, None, 0):
+        return
+    is_outside = False
+    for at, one in enumerate(letters):
+        if one.strip():
+            begin, low, end, high = text_page.get_charbox(at)
+            is_outside = end < left or begin > right or high < bottom or low > top
+        if is_outside:
+            yield at
 
 
 def _spread(letters: Sequence[str], text_page: Any) -> Iterator[int]:
