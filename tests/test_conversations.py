@@ -409,6 +409,7 @@ class TestExports:
         bodies = {
             "<div>One<!-- <p>no</p> --></div><p>two<br/>three</p>": "One\ntwo\nthree",
             "a < b and <p>": "a < b and <p>",
+            "<html><head><STYLE>p {}</style >\n<script>a()</script></head><p>One</html>": "One",
             "<p>1 &lt; 2": "<p>1 &lt; 2",
         }
         messages = [{"author": "A", "body": body} for body in bodies]

@@ -36,8 +36,12 @@ CHAT_TIMES = tuple(
 )
 """Fields with the time of a message, if it is a date."""
 _OWN_NAMES = "real_name", "nickname", "name", "display_name", "login", "role", "type"
-_BLOCK = re.compile(r"</?(?:br|div|h[1-6r]|img|li|ol|p|pre|t[dhr]|table|ul)\b[^<>]*>", re.I)
-TAG = re.compile(r"<!--.*?(?:-->|\Z)|</?[a-z][^<>]*>", re.I | re.S)
+_BLOCK = re.compile(
+    r"</?(?:body|br|div|h[1-6r]|head|html|img|li|ol|p|pre|t[dhr]|table|ul)\b[^<>]*>", re.I
+)
+TAG = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(script|style|title)\b.*?(?:</\1\s*>|\Z)|</?[a-z][^<>]*>", re.I | re.S
+)
 
 Json = Mapping[str, Any]
 
