@@ -142,6 +142,20 @@ def test_what_is_hidden_is_no_text_and_counted(start: str) -> None:
     assert hidden(page) == 2
 
 
+@pytest.mark.parametrize(
+    "sheet",
+    [
+        "<style media=print>{}</style>",
+        "<style media='screen and (max-width: 9em)'>{}</style>",
+        "<noscript><style>{}</style></noscript>",
+    ],
+)
+def test_a_style_sheet_for_others_hides_nothing(sheet: str) -> None:
+    page = f"{sheet.format('.wide { display: none }')}<p class=wide>seen"
+    assert text(page) == "seen"
+    assert not hidden(page)
+
+
 HIDING_SHEET = """<style>/* .seen { display: none } */
 .preheader, p.tab, #menu { color: red; display: none !important } p.tab.on{display:block}
 @media print { .seen { display: none } } .seen:not(.a){display:none} .seen a{display:none}

@@ -68,7 +68,7 @@ _SHOWING = frozenset(("aria-hidden", "class", "hidden", "id", "open", "shadowroo
 _TELLING = ("input", "optgroup", "option")
 # Of what is in it, one is shown.
 _CHOICES = ("switch", "epub:switch")
-_KEPT = ("style", "title")
+_ON_SCREENS = ("", "all", "screen", "only screen")
 _BLANK = re.compile(r"\n{3,}")
 _WORDLESS = frozenset("checkbox color file hidden image password radio range".split())  # noqa: SIM905
 _QUOTES = re.compile(r"\b(?:gmail_quote|yahoo_quoted|protonmail_quote|tutanota_quote)\b")
@@ -230,7 +230,8 @@ class _Paragraphs:
             page = attributes["srcdoc"]
             self._found += html_sections(page, counts=self._counts, of_mail=self._of_mail)
         self._begun, self._ended = tag, ""
-        self._kept = [] if tag in _KEPT else None
+        is_sheet = tag == "style" and not outer.is_unseen and _is_on_screens(attributes)
+        self._kept = [] if is_sheet or tag == TITLE else None
         self.open.append(element)
         if tag == "img" and element.is_shown:
             self._pictures.append(attributes.get("alt", ""))
@@ -346,6 +347,11 @@ def _within(
         is_head=tag == "head",
     )
     return inner._replace(is_shown=not any(inner[:4]))
+
+
+def _is_on_screens(attributes: Mapping[str, str]) -> bool:
+    """Whether a style sheet is one of screens of any size."""
+    return attributes.get("media", "").strip().lower() in _ON_SCREENS
 
 
 def _shown(tag: str, attributes: Mapping[str, str]) -> str:
