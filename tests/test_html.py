@@ -158,12 +158,16 @@ def test_a_style_sheet_for_others_hides_nothing(sheet: str) -> None:
 
 HIDING_SHEET = """<style>/* .seen { display: none } */
 .preheader, p.tab, #menu { color: red; display: none !important } p.tab.on{display:block}
-@media print { .seen { display: none } } .seen:not(.a){display:none} .seen a{display:none}
+@media print { .seen { display: none } } .hidden { display: none }
+@media (max-width: 9em) { .hidden { display: block } .seen { display: none } }
+@media screen and (min-width: 9em) { .md\\:flex { display: flex } .seen { display: none } }
+.seen:not(.a){display:none} .seen a{display:none}
 </style>"""
 
 
 @pytest.mark.parametrize(
-    "start", ["<div class='a preheader'>", "<p class=tab>", "<div id=menu>", "<p class='tab off'>"]
+    "start",
+    ["<div class='a preheader'>", "<p class=hidden>", "<div id=menu>", "<p class='tab off'>"],
 )
 def test_what_a_style_sheet_hides_is_no_text_and_counted(start: str) -> None:
     page = f"{HIDING_SHEET}<div>seen</div>{start}not <b>seen</b></p></div><div>too</div>"
@@ -178,6 +182,7 @@ def test_what_a_style_sheet_hides_is_no_text_and_counted(start: str) -> None:
         f"{HIDING_SHEET}<div class=tab>seen",
         f"{HIDING_SHEET}<p class='tab on'>seen",
         f"{HIDING_SHEET}<p class=tab style='display:block'>seen",
+        f"{HIDING_SHEET}<p class='hidden md:flex'>seen",
         "<style>body{display:none}</style><p>seen",
         "<style>.a{display:none} .a{display:block}</style><p class=a>seen",
         "<style>.a{display:none</style><p>seen",

@@ -370,8 +370,11 @@ def _display(style: str) -> str:
 
 
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
-_SELECTOR = re.compile(r"(?:[A-Za-z][\w-]*)?(?:[.#][\w-]+)*")
-_NAME = re.compile(r"[.#]?[\w-]+")
+_SELECTOR = re.compile(r"(?:[A-Za-z][\w-]*)?(?:[.#](?:[\w-]|\\.)+)*")
+_NAME = re.compile(r"[.#]?(?:[\w-]|\\.)+")
+_WIDE = re.compile(
+    r"@media\b(?:(?!max-|print|\bnot\b).){0,99}\bmin-width(?:(?!max-|print).){0,99}", re.I | re.S
+)
 _MOST_RULES = 1_000
 _DISPLAY = re.compile(r"(?:^|[;\s])display\s*:\s*([a-z-]{1,20})", re.I)
 
@@ -423,7 +426,7 @@ def _each_rule(sheet: str) -> Iterator[_Rule]:
     for selectors, style in _blocks(_COMMENT.sub(" ", sheet)):
         display = _display(style)
         for found in re.finditer("[^,]+", selectors) if display else ():
-            names = frozenset(_NAME.findall(found[0]))
+            names = frozenset(name.replace("\\", "") for name in _NAME.findall(found[0]))
             if names and _SELECTOR.fullmatch(found[0].strip()):
                 ids = sum(name.startswith("#") for name in names)
                 classes = sum(name.startswith(".") for name in names)
@@ -436,15 +439,19 @@ def _rarity(name: str) -> tuple[bool, bool]:
 
 
 def _blocks(sheet: str) -> Iterator[tuple[str, str]]:
-    """Selectors and styles; what is in a block of another one depends on a condition."""
-    depth = 0
-    selectors = ""
+    """Selectors and styles; what is in a block of another one depends on a condition.
+
+    What is hidden but on a wide screen is shown.
+    """
+    around = list[str]()
+    before = ""
     for part in re.split(r"([{}])", sheet):
         if part == "{":
-            depth += 1
+            around.append(before)
         elif part == "}":
-            depth = max(0, depth - 1)
-        elif depth == 0:
-            selectors = part.rpartition(";")[2].strip()
-        elif depth == 1 and not selectors.startswith("@"):
-            yield selectors, part
+            around[-1:] = []
+        elif around and not around[-1].startswith("@"):
+            is_wide = len(around) == 2 and _WIDE.fullmatch(around[0]) and _display(part) != "none"
+            if len(around) == 1 or is_wide:
+                yield around[-1], part
+        before = part.rpartition(";")[2].strip()
