@@ -82,6 +82,11 @@ A = {"a.xhtml": ONE}
 KEYS = "a.xhtml", "b.xhtml"
 NOISE, JPEG = bytes(range(256)), b"\xff\xd8"
 FALLBACK = item(0, "a.jpg", "image/jpeg", "fallback='i1'")
+LINK = "<link rel='stylesheet' href='./s.css'/>"
+SHEET = {
+    "a.xhtml": page(f"{LINK}<i class='line'>One</i><i class='line'>Two</i><p class='ad'>no</p>"),
+    "s.css": ".line { display: block } .ad { display: none }",
+}
 DRAWN = {"a.svg": "<svg><text>Drawn</text></svg>"}
 
 
@@ -108,6 +113,8 @@ DRAWN = {"a.svg": "<svg><text>Drawn</text></svg>"}
             {},
         ),
         (book({"a.jpg": JPEG, "b.xhtml": ONE}, FALLBACK + item(1, "b.xhtml"), [0]), "One", {}),
+        (book(SHEET, item(0, "a.xhtml")), "One\nTwo", {"hidden words left out": 1}),
+        (book({**SHEET, "s.css": NOISE}, item(0, "a.xhtml")), "OneTwo\nno", {}),
         (book(DRAWN, item(0, "a.svg", "image/svg+xml")), "Drawn", {}),
         (book({"a.xhtml": NOISE, "b.xhtml": TWO}, locked=["a.xhtml", "f.otf"]), "Two", {LOCKED: 1}),
         (book({"a.xhtml": NOISE}, locked=KEYS), "encrypted; save it without a password", {}),

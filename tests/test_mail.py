@@ -445,14 +445,14 @@ def test_a_mailbox_without_messages_says_so(content: str) -> None:
     assert bad.reason.startswith("not a mailbox")
 
 
-STYLES = "Content-Type: text/css\nContent-Location: https://example.org/a.css\n\np { color: red }"
+STYLES = "Content-Type: text/css\nContent-Location: {}\n\n.menu {{ display: none }}"
 FRAME = "Content-Type: text/html\nContent-Location: cid:frame\n\n<p>In a frame"
 
 
 @pytest.mark.parametrize("head", ["From: <Saved by Blink>\nSubject: The plan\n", ""])
 def test_a_saved_page_is_its_words(head: str) -> None:
     page = f"{HTML}<title>x</title><blockquote>I cancel</blockquote><p>On 2 March Bo wrote:<p>No"
-    saved = head + parts("related", page, STYLES, FRAME)
+    saved = head + parts("related", page, STYLES.format("https://example.org/a.css"), FRAME)
     document, skipped = pair(Document, SkippedFile, read(saved, "mht"))
     assert document.text == "I cancel\nOn 2 March Bo wrote:\nNo\nIn a frame"
     assert document.metadata == ({"title": "The plan"} if head else {})
@@ -460,6 +460,25 @@ def test_a_saved_page_is_its_words(head: str) -> None:
     assert skipped.kind == ".css in m"
     bad = only(BadRecord, read("<p>I cancel", "mht"))
     assert bad.reason.startswith("not a saved page")
+
+
+@pytest.mark.parametrize(
+    ("address", "place", "seen"),
+    [
+        ("cid:a", "cid:a", "Cancel"),
+        ("style/a.css", "https://example.org/x/style/a.css", "Cancel"),
+        ("cid:b", "cid:a", "Menu\nCancel"),
+        ("http://[b", "http://[b", "Menu\nCancel"),
+        ("cid:a' media='print", "cid:a", "Menu\nCancel"),
+    ],
+)
+def test_a_saved_page_has_the_styles_that_it_names(address: str, place: str, seen: str) -> None:
+    head = "Content-Type: text/html\nContent-Location: https://example.org/x/\n\n"
+    link = f"<link rel=stylesheet href='{address}'>"
+    page = f"{head}{link}<p class=menu>Menu<p>Cancel"
+    document = next(iter(read(parts("related", page, STYLES.format(place)), "mht")))
+    assert isinstance(document, Document)
+    assert document.text == seen
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,14 @@ import posixpath
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
 from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 from slice_os.errors import ENCRYPTED, InputError
 from slice_os.ingest.readers.archives import BROKEN_OFF
+from slice_os.ingest.readers.decoding import decoded
 from slice_os.ingest.readers.markup import LONGEST_TITLE, TITLE, html_sections
 from slice_os.ingest.readers.package import count
 from slice_os.ingest.readers.reader import (
@@ -77,9 +80,17 @@ class _Book:
             if name is None or name in locked:
                 continue
             try:
-                yield from html_sections(self._book.read(name), counts=self._counts)
+                page, sheet = self._book.read(name), partial(self._sheet, posixpath.dirname(name))
+                yield from html_sections(page, counts=self._counts, sheet=sheet)
             except (InputError, *BROKEN_OFF):
                 count(self._counts, "damaged chapters left out")
+
+    def _sheet(self, folder: str, reference: str) -> str:
+        """A style sheet; without one that is damaged, words are read all the same."""
+        with suppress(*BROKEN_OFF):
+            name = self._named(posixpath.join(folder, reference))
+            return decoded(self._book.read(name)) if name else ""
+        return ""
 
     def _locked(self) -> set[str | None]:
         """The files that are encrypted; fonts often are, in books that anybody may read."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -106,12 +106,14 @@ def html_sections(
     counts: Counter[str] | None = None,
     metadata: dict[str, Scalar] | None = None,
     of_mail: bool = False,
+    sheet: Callable[[str], str] = lambda _: "",
 ) -> list[Turn]:
     """The paragraphs of a page, each with the heading above it; a line break stays one.
 
     Its encoding is by default that of its byte order mark, or the one that it declares, or else as
     detected. What is left out is added to the counts, and its title to the metadata. In mail, the
-    paragraphs that a program marks as those of the message before have the field `QUOTED`.
+    paragraphs that a program marks as those of the message before have the field `QUOTED`. Style
+    sheets beside the page are found by their addresses.
     """
     etree = needs("lxml.etree")
     if isinstance(page, bytes):
@@ -122,7 +124,7 @@ def html_sections(
     # The library would leave out the rest of a page behind bytes that it cannot decode.
     raw = _without_cdata(_of_html(page)).encode(UTF8, "replace")
     # Without a tree, which takes time quadratic in the attributes of an element.
-    paragraphs = _Paragraphs(counts, of_mail)
+    paragraphs = _Paragraphs(counts, of_mail, sheet)
     parser = etree.HTMLParser(encoding=UTF8, target=paragraphs, no_network=True)
     for start in range(0, len(raw), SAMPLE):
         parser.feed(raw[start : start + SAMPLE])
@@ -185,13 +187,14 @@ class _Element(NamedTuple):
 class _Paragraphs:
     """Gathers the visible text of a page, and its title; ``open`` are the elements around it."""
 
-    def __init__(self, counts: Counter[str], of_mail: bool) -> None:
+    def __init__(self, counts: Counter[str], of_mail: bool, sheet: Callable[[str], str]) -> None:
         self._found: list[Turn] = []
         self._words: list[str] = []
         self._pictures: list[str] = []
         self._fields: dict[str, Scalar] = {}
         self._counts = counts
         self._of_mail = of_mail
+        self._sheet = sheet
         self.open = [_Element()]
         self._styles = Styles()
         # Most elements of a page are like others.
@@ -230,6 +233,8 @@ class _Paragraphs:
             page = attributes["srcdoc"]
             self._found += html_sections(page, counts=self._counts, of_mail=self._of_mail)
         self._begun, self._ended = tag, ""
+        if tag == "link" and attributes.get("rel", "").lower() == "stylesheet":
+            self._add(self._sheet(attributes.get("href", "")) if _is_on_screens(attributes) else "")
         is_sheet = tag == "style" and not outer.is_unseen and _is_on_screens(attributes)
         self._kept = [] if is_sheet or tag == TITLE else None
         self.open.append(element)
@@ -253,12 +258,16 @@ class _Paragraphs:
         if self._kept is None:
             return
         kept, self._kept = "".join(self._kept), None
-        if tag == "style" and self._styles.add(kept):
-            self._showing = _SHOWING
-            self._known.clear()
+        if tag == "style":
+            self._add(kept)
         # Pictures have titles, too, but not in the head of the page.
         elif tag == TITLE and self.open[-1].is_head:
             self.title = self.title or _in_line(kept)
+
+    def _add(self, sheet: str) -> None:
+        if self._styles.add(sheet):
+            self._showing = _SHOWING
+            self._known.clear()
 
     def data(self, text: str) -> None:
         """Text, in parts of any length."""

@@ -13,15 +13,18 @@ import struct
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from email import message_from_bytes
 from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
 from email.policy import Compat32
 from email.utils import collapse_rfc2231_value
+from functools import partial
 from mimetypes import guess_extension
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple, cast
+from urllib.parse import urljoin
 
 from slice_os.errors import InputError, MissingExtraError
 from slice_os.ingest.readers.decoding import UTF8, decoded, encoding_of
@@ -176,6 +179,7 @@ class Tree:
         self.attached: list[Attachment] = []
         self.counts: Counter[str] = Counter()
         self._encoding, self._is_mail = encoding, is_mail
+        self._sheets: dict[str, str] = {}
         self._missing: MissingExtraError | None = None
 
     def body(self, message: Part) -> list[Turn]:
@@ -187,6 +191,10 @@ class Tree:
         `MissingExtraError` if all of the text is in HTML.
         """
         _mend(message)
+        for one in () if self._is_mail else cast("Iterator[Part]", message.walk()):
+            if one.get_content_type() == "text/css":
+                sheet = self._decoded(one, _content(one), "text/css")
+                self._sheets[str(one.get(_LOCATION, "")).strip()] = sheet
         turns = self._turns(message, is_body=True)
         if self._missing and not _words(turns):
             raise self._missing
@@ -266,7 +274,10 @@ class Tree:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         if kind in _PAGES:
             try:
-                yield from html_sections(text, counts=self.counts, of_mail=self._is_mail)
+                sheet = partial(self._sheet, str(part.get(_LOCATION, "")).strip())
+                yield from html_sections(
+                    text, counts=self.counts, of_mail=self._is_mail, sheet=sheet
+                )
             except MissingExtraError as error:
                 self._missing = error
                 count(self.counts, _NOT_READ, 1)
@@ -277,6 +288,11 @@ class Tree:
         if str(part.get_param("delsp", "")).lower() == "yes":
             text = _FLOWS.sub(r"\1", text)
         yield Turn(calendar_text(text) if kind in _CALENDARS else text.strip("\n"))
+
+    def _sheet(self, place: str, address: str) -> str:
+        with suppress(ValueError):  # of an address that is none
+            return self._sheets.get(urljoin(place, address), "")
+        return ""
 
     def _decoded(self, part: Part, raw: bytes, kind: str) -> str:
         declared = encoding_declared(raw) if kind in _PAGES else None
