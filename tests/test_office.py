@@ -205,6 +205,12 @@ class TestWord:
         body = document(initial, paragraph(run("ne")), paragraph(run("two")))
         assert read("docx", office("docx", body)).text == text
 
+    def test_a_paragraph_whose_end_is_deleted_does_not_go_on_in_a_table(self) -> None:
+        gone = paragraph(run("Before"), properties="<w:rPr><w:del/></w:rPr>")
+        table = f"<w:tbl><w:tr><w:tc>{paragraph(run('cell'))}</w:tc></w:tr></w:tbl>"
+        body = document(gone, "<w:bookmarkEnd/>", table, paragraph(run("After")))
+        assert read("docx", office("docx", body)).text == "Before\ncell\nAfter"
+
     def test_a_paragraph_whose_end_is_deleted_goes_on_in_the_next(self) -> None:
         gone = "<w:rPr><w:del/></w:rPr>"
         moved = "<w:rPr><w:moveFrom/></w:rPr>"

@@ -270,7 +270,13 @@ def unescaped(text: str) -> str:
 
 
 def _goes_on(paragraph: Any) -> bool:
-    """Whether the end of a paragraph is deleted, or its large initial begins the next one."""
+    """Whether the end of a paragraph is deleted, or its large initial begins the next one.
+
+    A table is none.
+    """
+    after = next(paragraph.itersiblings("{*}p", "{*}tbl"), None)
+    if after is not None and name_of(after) == "tbl":
+        return False
     frame = paragraph.find("{*}pPr/{*}framePr")
     is_initial = frame is not None and attribute(frame, "dropCap") in ("drop", "margin")
     return is_initial or any(paragraph.find(path) is not None for path in _MARKED_GONE)
