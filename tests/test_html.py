@@ -156,13 +156,13 @@ def test_a_style_sheet_for_others_hides_nothing(sheet: str) -> None:
     assert not hidden(page)
 
 
-HIDING_SHEET = """<style>/* .seen { display: none } */
+HIDING_SHEET = """<style><!-- /* .seen { display: none } */
 .preheader, p.tab, #menu { color: red; display: none !important } p.tab.on{display:block}
 @media print { .seen { display: none } } .hidden { display: none }
 @media (max-width: 9em) { .hidden { display: block } .seen { display: none } }
 @media screen and (min-width: 9em) { .md\\:flex { display: flex } .seen { display: none } }
 .seen:not(.a){display:none} .seen a{display:none}
-</style>"""
+--></style>"""
 
 
 @pytest.mark.parametrize(

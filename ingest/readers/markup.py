@@ -378,7 +378,8 @@ def _display(style: str) -> str:
     return said[-1].lower() if said else ""
 
 
-_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+# Programs write style sheets as comments, for browsers that know none.
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|<!--|-->", re.DOTALL)
 _SELECTOR = re.compile(r"(?:[A-Za-z][\w-]*)?(?:[.#](?:[\w-]|\\.)+)*")
 _NAME = re.compile(r"[.#]?(?:[\w-]|\\.)+")
 _WIDE = re.compile(
