@@ -94,6 +94,11 @@ def test_a_line_break_cuts_no_sentence(tmp_path: Path, encoder: SpanEncoder) -> 
             "One two three",
         ),
         ("<p><span style='float:left'>A</span> one", "A one"),
+        (
+            "<i style='left:0;position: absolute'>one</i><i style='position:fixed'>two</i>",
+            "one two",
+        ),
+        ("<p><i style='position:relative'>o</i>ne", "one"),
         ("one<a href=#n><sup>2</sup></a>, three<sup><a href=#n>4</a></sup>.", "one 2, three 4."),
         ("<a href=a>one</a> x<sup>2</sup> <a href=a>H<sup>+</sup></a>", "one x2 H+"),
         ("<p><span style='float:left'>“O</span>ne two", "“One two"),

@@ -61,7 +61,7 @@ _FONT_SIZE = re.compile(
 # A letter that the lines of its paragraph flow around, which begins their first word.
 _INITIAL = re.compile(r" [“\"‘«„]?[^\W\d_] ")
 _BLOCK_DISPLAYS = ("block", "flex", "grid", "list-item", "table")
-_FLOATS = re.compile(r"(?:^|;)\s*float\s*:\s*[lr]", re.I)
+_PLACED = re.compile(r"(?:^|;)\s*(?:float\s*:\s*[lr]|position\s*:\s*[af])", re.I)
 _LINES_STYLE = re.compile(r"white-space\s*:\s*(?:pre|break-spaces)", re.I)
 # The attributes that decide whether and how an element is shown.
 _SHOWING = frozenset(("aria-hidden", "class", "hidden", "id", "open", "shadowrootmode", "style"))
@@ -339,7 +339,7 @@ def _within(
     invisible, tiny = _VISIBILITY.search(style), _FONT_SIZE.search(style)
     # Scripts show a page that is hidden as a whole.
     is_page = tag in ("html", "body")
-    apart = tag in _APART or outer.parts_all or bool(_FLOATS.search(style))
+    apart = tag in _APART or outer.parts_all or bool(_PLACED.search(style))
     inner = _Element(
         is_unseen=outer.is_unseen or unseen,
         is_hidden=outer.is_hidden or (hidden and not is_page),
