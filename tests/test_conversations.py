@@ -483,6 +483,7 @@ class TestNames:
         assert said(read("text", chat)[0]) == expected
         dated = re.sub("(?m)^(?=1)", "2026-03-02 ", chat)
         assert [one[2] for one in said(read("text", dated)[0])] == [0, 7]
+        assert [one[2] for one in said(read("text", dated + chat)[0])] == [None] * 4
         chat = "12:02:03\t From  Ann Lee : Note: hi\n12:02:10\t From  Bo to Everyone : Fine\n"
         assert said(read("text", chat)[0]) == expected
 

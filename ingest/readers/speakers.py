@@ -152,7 +152,8 @@ def _messages(text: str, options: ReadOptions) -> tuple[tuple[Segment, ...], str
         starts.append(end - len(said))
         said = said.rstrip()
         turns.append(Turn(said, name, begun and begun.seconds, None, begun and begun.date))
-    if any(turn.start_time is None for turn in turns):
+    are_some_dates = len({turn.date is None for turn in turns}) > 1
+    if are_some_dates or any(turn.start_time is None for turn in turns):
         turns = [turn._replace(start_time=None, date=None) for turn in turns]
     times = [turn.start_time or 0.0 for turn in turns]
     is_recording = times == sorted(times) and times[0] < min(times[-1], _LATEST_BEGIN)
