@@ -334,12 +334,19 @@ class TestCsv:
         assert documents[-1].id == "a.csv#3007"
         assert [(one.line, one.record) for one in bad] == [(3, '"open'), (3006, '"open again')]
 
+    def test_columns_that_share_a_name_are_numbered(self, read_file: Read) -> None:
+        content = "text,note,note,,note\nIt hangs,Ann: yes,Bob: no,,Ann: oh\n"
+        (document,), bad = read_file("a.csv", content)
+        notes = {"note": "Ann: yes", "note 2": "Bob: no", "note 3": "Ann: oh"}
+        assert (document.metadata, bad) == (notes, [])
+
     @pytest.mark.parametrize(
         ("header", "reason"),
         [
             ("id;body", "no column 'text' in the header row; the columns are 'id', 'body'; name"),
             ("id,body", "the columns are 'id', 'body'"),
-            ("text,a,a", "two columns share a name"),
+            ("text,a,text", "two columns share a name"),
+            ("text,a,a,a 2", "two columns share a name"),
             (",".join(map(str, range(500))), "and 480 more"),
             (b"id,text,\x81", "not valid UTF-8"),
             ('text,"a"b', "not valid CSV"),

@@ -27,7 +27,7 @@ from slice_os.ingest.readers.reader import (
     needs,
 )
 from slice_os.ingest.readers.records import documents_of
-from slice_os.ingest.readers.tables import NAMELESS, check_columns, needed_columns
+from slice_os.ingest.readers.tables import NAMELESS, check_columns, needed_columns, told_apart
 
 _LETTERS = re.compile("[A-Z]{1,3}(?![A-Z])")
 _HIDDEN = ("hidden", "veryHidden")
@@ -89,6 +89,7 @@ def _rows(
     if options.text_field in columns.values():
         named = {options.id_field, *needed_columns(options), *(options.metadata_fields or ())}
         columns = sheet.seen(columns, {at for at, one in columns.items() if one in named})
+        columns = dict(zip(columns, told_apart(columns.values(), options), strict=True))
         try:
             check_columns([one for one in columns.values() if one], options)
         except InputError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import BinaryIO, NamedTuple, TextIO
 
@@ -54,6 +54,14 @@ def check_columns(columns: list[str], options: ReadOptions) -> None:
         raise InputError(f"two columns share a name in the header row: {listing(columns)}")
 
 
+def told_apart(columns: Iterable[str], options: ReadOptions) -> Iterator[str]:
+    """Columns, each with a number if one before it has its name and nobody needs it by that."""
+    seen, needed = Counter[str](), {"", *needed_columns(options)}
+    for name in columns:
+        seen[name] += 1
+        yield f"{name} {seen[name]}" if seen[name] > 1 and name not in needed else name
+
+
 def read_csv(
     source: str, stream: BinaryIO, options: ReadOptions, *, delimiter: str | None = None
 ) -> DocumentStream:
@@ -71,7 +79,7 @@ def read_csv(
             yield bad_record(source, None, "empty", "")
             return
         try:
-            columns = _cells(header, encoding)
+            columns = list(told_apart(_cells(header, encoding), options))
             check_columns([name for name in columns if name], options)
         except InputError as error:
             yield Record(header.line, error, header.text).bad(source, error)
