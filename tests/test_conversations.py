@@ -401,9 +401,12 @@ class TestExports:
         assert document.text == "A post"  # type: ignore[union-attr]
         assert reason(note) == "values of 'comments.body' left out: 1"
         segments = [{"start": 0, "end": 1, "text": "I want to cancel."}]
-        document, note = read("json", json.dumps({"segments": segments, "comments": comments}))
-        assert said(document) == [(None, "I want to cancel.", 0, 1)]
-        assert reason(note) == "values of 'comments.body' left out: 1"
+        within = {"segments": [{**segments[0], "comments": comments}]}
+        for beside in ({"comments": comments}, within):
+            document, note = read("json", json.dumps({"segments": segments, **beside}))
+            assert said(document) == [(None, "I want to cancel.", 0, 1)]
+            path = "comments.body" if "comments" in beside else "segments.comments"
+            assert reason(note) == f"values of {path!r} left out: 1"
 
     def test_bodies_in_html(self) -> None:
         bodies = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -18,7 +18,6 @@ from slice_os.ingest.readers.reader import BadRecord, ReadOptions, bad_record, i
 from slice_os.ingest.readers.service_fields import names_in
 from slice_os.ingest.readers.services import (
     EMPTY,
-    FIRST,
     UNREAD,
     shown_in,
     transcript,
@@ -42,6 +41,8 @@ DATE = "date"
 _MOST_LISTED = 20
 _MOST_TOLD = 8
 _NESTED = dict, list, tuple
+# What a service may have heard, too; the best of it is in the turns.
+_GUESSED = "alternatives", "nBest", "NBest", "n_best"
 _OTHERS = "values of other fields left out"
 # A word by itself, or a letter of a script that does not part words: so no id, address or date.
 _SAID = re.compile(r"(?:^|\s)[^\W\d_]+\W?\s|[\u2e80-\uffff]")
@@ -168,7 +169,7 @@ def text_of(
         whole = None
     elif whole is not None and not isinstance(whole, str):
         raise InputError(f"field {field!r} is {kind_of(whole)}; give a string or a list of turns")
-    date, segments, others = None, tuple[Segment, ...](), fields
+    date, segments, others, guessed = None, tuple[Segment, ...](), fields, tuple[str, ...]()
     if listed is not None and whole is None:
         turns, empty = turns_of(listed, {name: formats.of(name) for name in TIMES})
         turns, date = from_beginning(turns)
@@ -185,8 +186,7 @@ def text_of(
             with suppress(InputError):  # other lists may have such a name
                 told[UNREAD] += unread(turns_of(listed, {})[0], text)
                 others = {name: fields[name] for name in fields if name not in TURN_LISTS}
-        if found.turns:
-            others = {name: fields[name] for name in fields if name not in FIRST}
+        guessed = _GUESSED if found.turns else ()
     if title := _title(fields, options):
         shift = len(title)
         moved = (replace(one, start=one.start + shift, end=one.end + shift) for one in segments)
@@ -194,20 +194,24 @@ def text_of(
     if is_blank(text):
         error = lacking(fields, used, "missing or empty")
         raise error if not fields or used in fields else InputError(f"{error}{NAME_TEXT}")
-    told.update(lost_in(others, text, {one.speaker for one in segments}, options))
+    told.update(lost_in(others, text, {one.speaker for one in segments}, options, guessed))
     return used, text, segments, date
 
 
 def lost_in(
-    fields: Mapping[str, Any], text: str, speakers: Iterable[str | None], options: ReadOptions
+    fields: Mapping[str, Any],
+    text: str,
+    speakers: Iterable[str | None],
+    options: ReadOptions,
+    skipped: Sequence[str] = (),
 ) -> Counter[str]:
     """Counts of texts in lists and objects with words that a document lacks, by their fields.
 
-    There are none if fields were chosen.
+    There are none if fields were chosen, and none by names that are ``skipped``.
     """
     lost: Counter[str] = Counter()
     known: Set[str] | None = None
-    for path, value in _texts_in(fields) if options.metadata_fields is None else ():
+    for path, value in _texts_in(fields, skipped) if options.metadata_fields is None else ():
         if known is None:
             known = words_of(" ".join([text, *filter(None, speakers)])).keys()
         lost[f"values of {'.'.join(path)!r} left out"] += not shown_in(value).keys() <= known
@@ -220,7 +224,9 @@ def tell(told: Counter[str], counts: Counter[str]) -> None:
         told[kind if kind in told or len(told) < _MOST_TOLD else _OTHERS] += count
 
 
-def _texts_in(fields: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+def _texts_in(
+    fields: Mapping[str, Any], skipped: Sequence[str]
+) -> Iterator[tuple[tuple[str, ...], str]]:
     """The texts in lists and objects, with the first two names of the way to each."""
     waiting: list[tuple[tuple[str, ...], Any]] = [
         ((name,), value) for name, value in fields.items() if isinstance(value, _NESTED)
@@ -231,7 +237,7 @@ def _texts_in(fields: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]
             waiting += [
                 ((*path, str(name))[:2], one)
                 for name, one in value.items()
-                if isinstance(one, (str, *_NESTED)) and name not in (*TIMES, *CHAT_TIMES)
+                if isinstance(one, (str, *_NESTED)) and name not in (*TIMES, *CHAT_TIMES, *skipped)
             ]
         elif isinstance(value, _NESTED):
             waiting += [(path, one) for one in value if isinstance(one, _NESTED)]
