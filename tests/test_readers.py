@@ -556,6 +556,13 @@ def test_utf_16_without_a_mark_is_told_by_its_high_bytes(encoding: str, text: st
     assert (document.text, document.metadata["encoding"]) == (text, encoding)
 
 
+def test_bytes_that_no_text_has_are_no_letters_of_windows() -> None:
+    raw = "我想取消我的订阅为什么这么贵请告诉我怎么办一二三".encode("utf-16-le")
+    (bad,) = read_stream("s", "text", io.BytesIO(raw), ReadOptions())
+    assert isinstance(bad, BadRecord)
+    assert bad.reason.startswith("not valid UTF-8")
+
+
 @pytest.mark.parametrize("words", ["Ich möchte kündigen", "möchte"])
 def test_a_letter_in_utf_8_is_no_accident(words: str) -> None:
     raw = f"id,text\n1,{words}\n2,caf".encode() + b"\xe9\n3,ok\n"
