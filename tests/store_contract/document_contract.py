@@ -150,10 +150,11 @@ class DocumentContract(StoreTests):
         text = " one two\r\nthree 👩‍👩‍👧‍👦, Straße.\n" + "further words " * 9
         document = Document("ä/a b", text, {"lang": "en", "n": 5, "ok": True})
         store = self.made(location)
-        parts = fill(store, [document, Document("dots", " ... ")])
+        parts = fill(store, [document, Document("dots", " ... ", {"lang": "xx"})])
         assert store.document_text(document.id) == text
         assert store.document_metadata(document.id) == document.metadata
         assert store.document_text("dots") == " ... "
+        assert store.document_metadata("dots") == {"lang": "xx"}
         stored = store.find_documents([document.id, "nothing"])
         assert {key: one.fingerprint for key, one in stored.items()} == {
             document.id: document.fingerprint

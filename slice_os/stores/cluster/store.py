@@ -167,13 +167,9 @@ class OpenSearchStore:
         return "".join(one["gap"] + one["text"] for one in passages) + str(record["gap"])
 
     def document_metadata(self, doc_id: str) -> Metadata | None:
-        """A document's own fields, and those of its passages that are the same in all of them.
-
-        A document without a word has none.
-        """
-        if (stored := self._stored(doc_id, "metadata")) is None:
-            return None
-        return listing.common_fields([one.get("metadata", {}) for one in stored[1]])
+        """A document's own fields, and those of its passages that are the same in all of them."""
+        stored = self._stored(doc_id, "metadata")
+        return None if stored is None else listing.common_fields(*stored)
 
     def stored_documents(self) -> Iterator[DocumentPart]:
         return listing.stored_documents(self.handle)

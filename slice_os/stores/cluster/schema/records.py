@@ -170,9 +170,11 @@ def span_entries(passage: EncodedPassage, settings: IndexSettings) -> list[dict[
 def document_source(document: Document, ordinals: range, tail: str) -> dict[str, Any]:
     """The record of a document, written once its passages with these ordinals are stored.
 
-    ``tail`` is the white space after the last one, or the whole text if there is no passage.
+    ``tail`` is the white space after the last one, or the whole text if there is no passage, which
+    would have the metadata.
     """
     return {
+        **({} if ordinals else {"metadata": document.metadata}),
         "kind": "document",
         "doc_id": document.id,
         "source": document.source,

@@ -28,7 +28,7 @@ from slice_os.stores.cluster.search.searches import (
 from slice_os.stores.cluster.server.answers import deleted, reason_of, retrying
 from slice_os.stores.cluster.server.connection import IndexHandle
 from slice_os.stores.protocol import DocumentEntry, FieldValue, KeptDocument, SourceEntry
-from slice_os.text.documents import Metadata, Scalar
+from slice_os.text.documents import Scalar
 from slice_os.text.passage_layout import LAYOUT
 
 PAGE = 1_000
@@ -160,7 +160,7 @@ def stored_documents(handle: IndexHandle) -> Iterator[DocumentPart]:
     for record, passages in recorded(handle, size=WALK_PASSAGES, docvalue_fields=["tokens"]):
         sources = [hit["_source"] for hit in passages]
         text = "".join(one["gap"] + one["text"] for one in sources) + record["gap"]
-        metadata = common_fields([one.get("metadata", {}) for one in sources])
+        metadata = common_fields(record, sources)
         document = KeptDocument(
             record["doc_id"], text, metadata, source=record["source"], kept=record["fingerprint"]
         )
@@ -168,13 +168,13 @@ def stored_documents(handle: IndexHandle) -> Iterator[DocumentPart]:
         yield DocumentPart(document, tuple(own_fields(metadata, encoded)), last=True)
 
 
-def common_fields(fields: Sequence[Metadata]) -> dict[str, Scalar]:
-    """The fields that all passages have in common."""
-    first = fields[0] if fields else {}
+def common_fields(record: Answer, passages: Sequence[Answer]) -> dict[str, Scalar]:
+    """The fields that all passages of a document have in common, or those of its record."""
+    first, *others = (one.get("metadata", {}) for one in passages or [record])
     return {
         name: value
         for name, value in first.items()
-        if name != LAYOUT and all(other.get(name) == value for other in fields)
+        if name != LAYOUT and all(other.get(name) == value for other in others)
     }
 
 
