@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from opensearchpy import OpenSearch
 
-from slice_os import AsyncCorpus, Corpus, Document, SpanEncoder, StoreError
+from slice_os import AsyncCorpus, Corpus, Document, Segment, SpanEncoder, StoreError
 from slice_os.service.services import Encoders, ServedStores
 from slice_os.service.settings import ServiceSettings
 from slice_os.stores import current
@@ -279,6 +279,17 @@ def test_reindexed_vectors_are_those_of_an_ingest(
         found = opensearch.msearch(body=body)["responses"]
         answers.append([{h["_id"]: h["_score"] for h in one["hits"]["hits"]} for one in found])
     assert answers[0] == answers[1]
+
+
+def test_no_span_crosses_turns_after_a_reindex(
+    run: Run, corpus: Corpus, store: str, encoder: SpanEncoder
+) -> None:
+    turns = (Segment(0, 16), Segment(17, 42))
+    corpus.add([Document("1", "I want to cancel\nmy order, it came too late.", segments=turns)])
+    before = corpus.search("cancel my order", verify=False)
+    assert run("index", "reindex", "--swap", "--store", store).status == 0
+    with Corpus(store, encoder) as swapped:
+        assert swapped.search("cancel my order", verify=False) == before
 
 
 def test_an_interrupted_reindex_starts_again(

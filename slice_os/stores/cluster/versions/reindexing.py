@@ -15,7 +15,7 @@ from slice_os.stores.cluster.loading.copies import Footprint
 from slice_os.stores.cluster.loading.loading import leased, loading
 from slice_os.stores.cluster.schema import indices
 from slice_os.stores.cluster.schema.indices import MADE_FROM, Index
-from slice_os.stores.cluster.schema.records import pack, span_entries, unpack
+from slice_os.stores.cluster.schema.records import pack, span_entries, stored_passage
 from slice_os.stores.cluster.schema.settings import IndexSettings, choose
 from slice_os.stores.cluster.search.listing import PAGE, find_index, hits
 from slice_os.stores.cluster.search.searches import STORED_ORDER, WALK_PASSAGES, Answer, Body
@@ -109,7 +109,7 @@ def _copy(hit: Answer, settings: IndexSettings) -> Action:
     entry = hit["_source"]
     if entry["kind"] != "passage":
         return index_action(0, hit["_id"], entry)
-    stored = stored_form(unpack(hit["fields"]["tokens"][0], entry["start"], entry["end"], {}))
+    stored = stored_form(stored_passage(hit).encoded)
     vectors = {
         "n_pieces": len(stored.vectors),
         "tokens": pack(stored, settings.encoder.max_words),
