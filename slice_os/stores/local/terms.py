@@ -63,7 +63,7 @@ _INVISIBLE = regex.compile(rf"[{INVISIBLE}]+")
 def terms(text: str) -> list[str]:
     """The terms of a text in order, not yet stemmed; only letters, digits and ``_``."""
     found = _TERM.findall(_INVISIBLE.sub("", text))
-    words = (_POSSESSIVE.sub("", word.lower()) for word in found)
+    words = (_POSSESSIVE.sub("", word.replace("İ", "i").lower()) for word in found)
     return [_STEMS.get(word, _JOINER.sub("_", word)) for word in words if word not in STOP_WORDS]
 
 
