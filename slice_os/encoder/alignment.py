@@ -15,6 +15,7 @@ from slice_os.arrays import IntArray
 from slice_os.errors import ModelError
 from slice_os.text.documents import check_text
 from slice_os.text.words import find_words
+from slice_os.threads import checkpoint
 
 BLOCK_CHARACTERS = 32_768
 MARGIN_PIECES = 32
@@ -90,6 +91,7 @@ class Aligner:
         ids, words = [_NO_IDS], [_NO_WORDS]
         n_pieces = 0
         for start, end in _blocks(text):
+            checkpoint()
             block = text[start:end]
             encoding = self._encoded(block, special=False)
             pieces = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
@@ -117,8 +119,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
     while start < len(text):
         end = min(start + BLOCK_CHARACTERS, len(text))
         limit = min(end + BLOCK_CHARACTERS, len(text))
-        while end < limit and not text[end].isspace():
-            end += 1
+        end = next((at for at in range(end, limit) if text[at].isspace()), limit)
         if end == limit < len(text):
             words = find_words(text[start:end])
             end = start + int(words[-1, 0]) if len(words) and words[-1, 0] else end

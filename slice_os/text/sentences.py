@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import sentencex
 
 from slice_os.text.documents import ENGLISH
+from slice_os.threads import checkpoint
 
 # Between quotation marks that never close, sentencex takes time quadratic in the length.
 _WINDOW = 2_000
@@ -77,6 +78,7 @@ def _ends_in(block: str, language: str) -> list[int]:
 
 
 def _window_ends(window: str, language: str) -> list[int]:
+    checkpoint()
     sentences = sentencex.get_sentence_boundaries(language, _WIDE_SPACE.sub(" ", window))
     inverted = {space.end() for space in _INVERTED.finditer(window)}
     return sorted({sentence["end_index"] for sentence in sentences} | inverted | {len(window)})

@@ -23,6 +23,7 @@ from slice_os.arrays import BoolArray, FloatArray, IntArray
 from slice_os.text.clause_borders import border_scores
 from slice_os.text.documents import Document
 from slice_os.text.passage_layout import Reading, reading_of
+from slice_os.threads import checkpoint
 
 # Columns of print have about 40 characters.
 _LEAST_BREADTH = 36
@@ -210,6 +211,7 @@ def _lines(document: Document) -> Iterator[_Line]:
     turns = [one.start for one in document.segments if "page" not in one.fields]
     turn = sheet = 0
     for raw in text.split("\n"):
+        checkpoint()
         quoted = _QUOTED.match(raw)
         marks = quoted.end() if quoted else 0
         body = raw[marks:].strip()
@@ -241,6 +243,7 @@ def _around(values: npt.NDArray[Any], near: int) -> npt.NDArray[Any]:
 
 
 def _flags(values: Iterable[object]) -> BoolArray:
+    checkpoint()
     return np.array([bool(value) for value in values], dtype=bool)
 
 

@@ -127,6 +127,17 @@ def test_a_place_is_free_when_its_thread_is(
         wait_until(lambda: "working_requests 0.0" in httpx.get(f"{address}/metrics").text)
 
 
+@pytest.mark.parametrize("text", ["." * 6_000_000, "a b\n" * 1_500_000])
+def test_reading_a_long_text_ends_soon_after_its_time(settings: ServiceSettings, text: str) -> None:
+    app = create_app(replace(settings, limits=Limits(seconds=1)))
+    with in_thread(app) as address:
+        body = {**BODY, "documents": [{"text": text}]}
+        assert httpx.post(f"{address}/scan", json=body, timeout=60).status_code == 504
+        answered = time.process_time()
+        wait_until(lambda: app.state.services.pool.admitted == 0)
+        assert time.process_time() - answered < 3
+
+
 @pytest.mark.parametrize("late", [True, False])
 def test_an_answer_tells_whether_a_topic_was_added(
     settings: ServiceSettings, monkeypatch: pytest.MonkeyPatch, late: bool
