@@ -69,7 +69,7 @@ hits = st.builds(
     score=numbers,
     metadata=st.dictionaries(texts, scalars, max_size=4),
     passage=st.builds(Context, st.integers(0, 99), st.integers(0, 99), texts),
-    probability=st.none() | numbers,
+    probability=st.none() | numbers.map(abs),
     reasons=st.lists(texts, max_size=2).map(tuple),
     matches=st.lists(st.tuples(texts, texts), max_size=2).map(tuple),
     topic=st.none() | texts,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Annotated, Any, overload
 
 import orjson
 
@@ -15,7 +15,7 @@ from slice_os.errors import InputError
 from slice_os.hits.bands import Band, anybody_says, band_of, reaches, rounded_down
 from slice_os.hits.notebook import SHOWN_HITS, listing, marked, plain, with_facts
 from slice_os.query.options import CLAUSE, SENTENCE, SPAN, TURN
-from slice_os.records import known, record, type_hints
+from slice_os.records import between, known, record, type_hints
 from slice_os.tables.replacing import replacing
 from slice_os.tables.table import (
     Column,
@@ -89,7 +89,7 @@ class Hit:
     score: float
     metadata: Metadata
     passage: Context
-    probability: float | None = None
+    probability: Annotated[float, between(0, 1)] | None = None
     reasons: tuple[str, ...] = ()
     matches: tuple[tuple[str, str], ...] = ()
     topic: str | None = None
