@@ -32,7 +32,7 @@ class Problem(SliceError):  # noqa: N818  what the answer calls it
     def __init__(
         self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None
     ) -> None:
-        super().__init__(message)
+        super().__init__(" ".join(message.split()))
         self.status = status
         self.code = code
         self.headers = dict(headers or {})
@@ -65,7 +65,7 @@ def problem_of(error: BaseException) -> Problem:
         return Problem(503, "stopping", "the service stops; try again")
     for kind, status, code in _STATUSES:
         if isinstance(error, kind):
-            return Problem(status, code, " ".join(str(error).split()))
+            return Problem(status, code, str(error))
     return Problem(500, "internal_error", "the service failed; its log has the request id")
 
 
