@@ -5,12 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import tempfile
 import zipfile
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
 from slice_os import Hits
+from tests.soak.full_disk import disk, resize
 
 
 def test_hits_are_files_in_every_format(client: TestClient) -> None:
@@ -48,16 +53,34 @@ def test_hits_are_files_for_other_tools(client: TestClient, kind: str) -> None:
         assert answer.status_code == 400
 
 
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "xlsx", "parquet"])
+def test_a_full_disk_is_told(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str
+) -> None:
+    (hit,) = client.post("/search", json={"phrases": "cancel my plan", "top_k": 1}).json()["hits"]
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(disk(tmp_path / "full"))
+        except (OSError, subprocess.CalledProcessError):
+            pytest.skip("needs Linux and the right to mount")
+        resize(tmp_path / "full", 4_096)
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "full"))
+        (tmp_path / "full" / "all").write_bytes(b"a")
+        answer = client.post("/export", params={"format": kind}, json={"hits": [hit]})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "disk_full")
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
         ({"text": "\ud800"}, (400, "bad_input")),
         ({"start": 10**30}, (400, "bad_input")),
+        ({"probability": 1e308}, (400, "bad_input")),
         ({"cosine": float("nan")}, (422, "invalid_request")),  # which is no JSON
     ],
     ids=str,
 )
-@pytest.mark.parametrize("kind", ["jsonl", "html"])
+@pytest.mark.parametrize("kind", ["jsonl", "html", "jsonld"])
 def test_what_no_file_can_hold_is_refused(
     client: TestClient, kind: str, change: dict[str, object], told: tuple[int, str]
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from asyncio import CancelledError
 from collections.abc import Mapping, Sequence
+from errno import ENOSPC
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -63,6 +64,8 @@ def problem_of(error: BaseException) -> Problem:
         return error
     if isinstance(error, CancelledError):
         return Problem(503, "stopping", "the service stops; try again")
+    if isinstance(error, OSError) and error.errno == ENOSPC:
+        return Problem(503, "disk_full", "the disk of the service is full; make room on it")
     for kind, status, code in _STATUSES:
         if isinstance(error, kind):
             return Problem(status, code, str(error))

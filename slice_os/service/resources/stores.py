@@ -150,8 +150,7 @@ def all_values(services: Shared, name: str, limit: MostValues = 100) -> dict[str
 @router.get("/stores/{name}/fields/{field:path}", response_model=FieldValuesAnswer)
 def values(services: Shared, name: str, field: str, limit: MostValues = 100) -> dict[str, Any]:
     """The most frequent values of a metadata field, each with its number of documents."""
-    found = services.stores.get(name).field_values(field, limit)
-    return {"values": found}
+    return {"values": services.stores.get(name).field_values(field, limit)}
 
 
 @router.get("/stores/{name}/overview", response_model=OverviewAnswer)
@@ -195,8 +194,7 @@ def _overview(corpus: Corpus, date_field: str) -> dict[str, Any]:
     for field in until_stopped(_text_fields(corpus)):
         if field in (_SPEAKER, date_field):
             continue
-        number = len(corpus.field_values(field, _MOST_KINDS + 1))
-        if 1 < number <= _MOST_KINDS:
+        if 1 < (number := len(corpus.field_values(field, _MOST_KINDS + 1))) <= _MOST_KINDS:
             kinds[field] = number
     ids = [entry.id for entry in islice(corpus.documents(), _LISTED)]
     read = ids[:: max(1, len(ids) // _READ)][:_READ]
