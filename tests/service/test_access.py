@@ -47,7 +47,6 @@ REQUESTS = [
     ("write", "DELETE", "/documents/none", None),
     ("curate", "POST", "/topics", {"name": "a", "phrases": ["b"]}),
     ("curate", "DELETE", "/topics/none", None),
-    ("curate", "POST", "/topics/none/estimate", None),
     ("curate", "POST", "/labels", {"labels": [LABEL]}),
     ("metrics", "GET", "/metrics", None),
 ]
@@ -83,6 +82,19 @@ def test_a_key_allows_its_scope_alone(
         assert answer.status_code == 401
         assert answer.headers["WWW-Authenticate"] == "Bearer"
         assert answer.json()["error"]["code"] == "no_key"
+
+
+@pytest.mark.parametrize("path", ["/topics/a/estimate", "/topics/a/learn"])
+def test_who_may_not_read_is_shown_no_passages(
+    guarded: TestClient, keys: dict[str, str], tmp_path: Path, path: str
+) -> None:
+    both = new_key(tmp_path / "both.jsonl", "both", ["read", "curate"])
+    with (tmp_path / "keys.jsonl").open("ab") as file:
+        file.write((tmp_path / "both.jsonl").read_bytes())
+    with TestClient(create_app(guarded.app.state.services.settings), guarded.base_url) as client:
+        for key, status in ((keys["read"], 403), (keys["curate"], 403), (both, 404)):
+            answer = client.post(path, headers={"Authorization": f"Bearer {key}"})
+            assert answer.status_code == status, answer.text
 
 
 def test_every_route_needs_a_key_but_those_that_tell_nothing(guarded: TestClient) -> None:

@@ -35,6 +35,8 @@ _READING = {
     "/match",
     "/matrix",
 }
+# Requests that change topics or labels, and show passages.
+_SHOWING = {"/topics/{name}/learn", "/topics/{name}/estimate"}
 # What names a host or a key, and whom; of two, proxies and servers may each take another one.
 _ONCE = (b"host", b"origin", b"authorization")
 # A name, an IPv4 or a bracketed IPv6 address without a zone, and maybe a port.
@@ -146,9 +148,8 @@ class Guarded:
             raise Problem(401, "no_key", message, {"WWW-Authenticate": "Bearer"})
         request.state.key = key.name
         SENDER.set(key.name)
-        scope = _scope(request.method, route.path)
-        if scope not in key.scopes:
-            raise Problem(403, "not_allowed", f"the key of {key.name} does not allow {scope!r}")
+        if more := _scopes(request.method, route.path) - key.scopes:
+            raise Problem(403, "not_allowed", f"the key of {key.name} does not allow {min(more)!r}")
 
 
 def _name_of(host: str | None) -> str | None:
@@ -159,10 +160,11 @@ def _name_of(host: str | None) -> str | None:
     return found[2] or found[1]
 
 
-def _scope(method: str, path: str) -> str:
-    """The scope that a key needs for a request."""
+def _scopes(method: str, path: str) -> set[str]:
+    """The scopes that a key needs for a request."""
     if path == "/metrics":
-        return METRICS
+        return {METRICS}
     if method in ("GET", "HEAD") or path in _READING:
-        return READ
-    return WRITE if path.startswith("/documents") else CURATE
+        return {READ}
+    own = WRITE if path.startswith("/documents") else CURATE
+    return {own, READ} if path in _SHOWING else {own}
