@@ -210,6 +210,14 @@ def test_what_is_no_document_is_told() -> None:
         service.add(Document("a", "b"))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_no_password_is_taken_from_an_address(kind: type[Client] | type[AsyncClient]) -> None:
+    with pytest.raises(InputError, match="a password does not belong") as caught:
+        kind("https://ann:secret@phrases.example.org/at")
+    assert "secret" not in str(caught.value)
+    kind("https://phrases.example.org/a@b")
+
+
 def test_an_address_that_cannot_be_asked_is_told() -> None:
     with pytest.raises(ServiceUnavailableError, match="http://host:port: no answer"):
         Client("http://host:port").search("a")

@@ -52,12 +52,19 @@ class Service:
 
     The store is the one to ask, unless a request names one; None if the service has only one. If
     the service is too busy, a request is repeated as often as ``retries`` says.
+
+    Raises an `InputError` if the address, which messages repeat, has a user or a password.
     """
 
     address: str
     api_key: str | None
     store: str | None
     retries: int
+
+    def __post_init__(self) -> None:
+        if "@" in self.address.partition("://")[2].partition("/")[0]:
+            told = "a password does not belong in the address of a service"
+            raise InputError(f"{told}; give http a client with it, as httpx.Client(auth=…)")
 
     def request(
         self, method: str, *path: str, body: Any = None, params: Any = None, headers: Any = None

@@ -75,7 +75,8 @@ class Client:
         http: sends the requests, for proxies and certificates of your own; it stays open when
             the client closes.
 
-    Raises a `MissingExtraError` without httpx.
+    Raises a `MissingExtraError` without httpx, and an `InputError` if the address has a user or a
+    password, which messages would repeat.
     """
 
     def __init__(
