@@ -45,6 +45,13 @@ class NeverVerifier:
         ]
 
 
+class EagerVerifier(NeverVerifier):
+    """Expects, by the cosine alone, what it then holds for wrong."""
+
+    def estimate(self, claims: Sequence[Claim]) -> list[float]:
+        return [claim.cosine or 0 for claim in claims]
+
+
 @pytest.fixture(scope="module")
 def store(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("refining") / "store"
@@ -163,6 +170,14 @@ class TestOrder:
         assert hits == corpus.search(PHRASE, top_k=50)
         by_score = corpus.search(PHRASE, top_k=50, order="score")
         assert {hit.doc_id for hit in hits} == {hit.doc_id for hit in by_score}
+
+    def test_repetitions_leave_room_for_others(self, encoder: SpanEncoder, tmp_path: Path) -> None:
+        verifier = EagerVerifier()
+        with Corpus(tmp_path / "store", encoder, verifier=verifier) as corpus:
+            corpus.add(Document(f"{n}", f"{PHRASE}, never.") for n in range(12))
+            corpus.add([Document("right", "Please end my plan, I no longer need it.")])
+            assert corpus.search(PHRASE, top_k=1)[0].doc_id == "right"
+            assert corpus.search(PHRASE, top_k=1, offset=1)[0].doc_id == "0"
 
     @pytest.mark.parametrize("least", [None, 0.3])
     @pytest.mark.parametrize("order", ["score", "probability"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from operator import attrgetter, itemgetter
 
 from slice_os.encoder.model_folder import CALIBRATION_FILE
@@ -33,7 +33,7 @@ from slice_os.verifier.registry import chosen_verifier
 # Many, so that the network reads claims of about one length together.
 _BATCH = 128
 # Hits that are read for a first page if a verifier can estimate; more bring no more right ones
-# (benchmarks/reading_order.py).
+# (benchmarks/reading_order.py). Repetitions count once.
 _READ = 10
 _TOLD = "probability", "reasons", "matches"
 
@@ -106,11 +106,8 @@ class Refinement:
         """The first hits by probability, the rest by score; one that has none keeps its place."""
         first = hits[:REFINED]
         likely = [hit for hit in first if self._tells(hit)]
-        ordered = (
-            hit
-            for block in self._blocks(likely, options)
-            for hit in in_order(self.each(block), BY_PROBABILITY)
-        )
+        blocks = self._blocks(likely, options)
+        ordered = chain.from_iterable(in_order(self.each(one), BY_PROBABILITY) for one in blocks)
         for hit in first:
             yield from islice(ordered, 1) if self._tells(hit) else self.each([hit])
         yield from self.each(hits[REFINED:])
@@ -124,10 +121,13 @@ class Refinement:
         if options.order or options.min_probability is not None or estimate is None:
             yield hits
             return
-        chances = zip(estimate([claim_of(hit) for hit in hits]), hits, strict=True)
-        likeliest = [hit for _, hit in sorted(chances, key=itemgetter(0), reverse=True)]
-        yield likeliest[:_READ]
-        yield likeliest[_READ:]
+        claims = list(map(claim_of, hits))
+        words = [(one.phrase, one.before, one.text, one.start, one.end) for one in claims]
+        chances = zip(estimate(claims), words, hits, strict=True)
+        likeliest = sorted(chances, key=itemgetter(0), reverse=True)
+        read = set(islice(dict.fromkeys(said for _, said, _ in likeliest), _READ))
+        yield [hit for _, said, hit in likeliest if said in read]
+        yield [hit for _, said, hit in likeliest if said not in read]
 
     def _tells(self, hit: Hit) -> bool:
         """Whether a hit gets a probability, or has one."""
