@@ -291,7 +291,7 @@ def _folders(
             continue
         try:
             with os.scandir(here) as found:
-                seen = [one for one in found if not one.name.startswith(".")]
+                seen = [one for one in found if not one.name.startswith((".", "~$"))]
         except OSError:
             yield here, None
             continue

@@ -399,7 +399,9 @@ class TestArchives:
     @pytest.mark.parametrize("pack", [zipped, tarred])
     def test_hidden_files_are_left_out(self, pack: Callable[[dict[str, bytes]], bytes]) -> None:
         name = "zip" if pack is zipped else "tar"
-        hidden = dict.fromkeys(["in/.DS_Store", ".git/a.txt", "__MACOSX/in/._a.txt"], b"\0\5\x16")
+        hidden = dict.fromkeys(
+            ["in/.DS_Store", ".git/a.txt", "__MACOSX/in/._a.txt", "~$a.docx"], b"\0\5\x16"
+        )
         found = read(name, pack(hidden | {"./in/a.txt": b"text", "../b.txt": b"text"}))
         ids = [one.id for one in found if isinstance(one, Document)]
         assert ids == ["s/./in/a.txt", "s/../b.txt"]

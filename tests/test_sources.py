@@ -24,7 +24,14 @@ from .builders import read_all, write
 class TestSources:
     def test_folder_at_every_depth_sorted_without_unknown_files(self, folder: Path) -> None:
         known = ("b.txt", "a.MD", "sub/deep/c.jsonl", "sub/d.ndjson", "e.csv", "f.vtt", "g.srt")
-        for path in (*known, ".hidden.txt", ".git/config.txt", "picture.png", "sub/noext"):
+        for path in (
+            *known,
+            ".hidden.txt",
+            "~$open.docx",
+            ".git/config.txt",
+            "picture.png",
+            "sub/noext",
+        ):
             write(f"calls/{path}", "x")
         sources = find_sources(["./calls/"])
         assert [(source.ids, source.format) for source in sources] == [

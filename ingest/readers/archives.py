@@ -272,7 +272,7 @@ def _messages(stream: BinaryIO) -> Iterator[bytes]:
 def _is_hidden(path: str) -> bool:
     """Whether a file is hidden, as those in folders are, or what a Mac notes about another one."""
     parts = {*path.split("/")} - {".", ".."}
-    return _OF_MAC in parts or any(part.startswith(".") for part in parts)
+    return _OF_MAC in parts or any(part.startswith((".", "~$")) for part in parts)
 
 
 def damaged(name: str, error: Exception) -> BadRecord:
