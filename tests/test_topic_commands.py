@@ -95,6 +95,8 @@ def test_mine_tells_topics_and_counts_them(run: Run, store: str) -> None:
     Path("topics", "never.toml").write_text('phrases = ["xylophones"]\nthreshold = 1\n')
     every = run("mine", "--topics", "topics", "--store", store, "--counts", "topic").rows()
     assert every[1] == {"topic": "never", "hits": 0, "documents": 0}
+    Path("topics", "lost.toml").write_text('all = ["cancel"]\n')
+    assert run("mine", "--topics", "topics", "--store", store, "--counts", "topic").rows() == every
     told = run("mine", "--topics", "topics", "--store", store, "--counts", "fortnight").err
     assert "no metadata field 'fortnight'; there " in told
     assert told.endswith("; or count by topic, phrase, document, day, week, month\n")

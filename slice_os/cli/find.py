@@ -227,7 +227,8 @@ def mine(
             hits = corpus.with_sections(hits)
         if run.counts:
             grouped = (replace(hit, topic=hit.group) for hit in grep.limited(counting(hits)))
-            of, names = ("phrase", phrases) if phrases else ("topic", [one.name for one in topics])
+            mined = [topic.name for topic in topics if topic.phrases]
+            of, names = ("phrase", phrases) if phrases else ("topic", mined)
             if alerted := run.show_counts(grouped, "hits", as_json, corpus, of, names):
                 return alerted
         else:
