@@ -417,6 +417,9 @@ def test_suggest_and_diff(run: Run, store: str) -> None:
     changes = run("topics", "diff", "topics", "new", "--store", store)
     assert {row["change"] for row in changes.rows()} == {"lost"}
     assert changes.err.startswith("0 gained, ")
+    named = Path("topics/cancel.toml").rename("new/former.toml")
+    other = run("topics", "diff", str(named), "new/cancel.toml", "--store", store)
+    assert other == changes
 
 
 def test_review_is_resumable_and_teaches(run: Run, store: str) -> None:

@@ -149,12 +149,17 @@ def diff(
     as_json: HitsAsJson,
     encoder: EncoderChoice,
 ) -> None:
-    """Show the hits that a change of topic files gains and loses in a store."""
+    """Show the hits that a change of topic files gains and loses in a store.
+
+    Topics with the same name are compared, or two single ones, whatever their names.
+    """
     from slice_os.topics.changes import difference
     from slice_os.topics.files import read_topics
     from slice_os.topics.work import Work
 
     before, after = read_topics([old]), read_topics([new])
+    if len(before) == len(after) == 1:
+        before = [replace(before[0], name=after[0].name)]
     counts = {"gained": 0, "lost": 0}
     with encoder.corpus(store) as corpus:
         labels = Work.of(corpus.store.folder).labels()
