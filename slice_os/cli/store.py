@@ -150,7 +150,7 @@ def copy_to(
     FROM and TO are folders or addresses, as of --store. TO is made if it is not there. Run the
     same command again after an interruption: what is there already is passed over. At the end,
     both stores are compared: their documents, and the hits of 50 phrases. The exit status is 1 if
-    they differ.
+    they differ. Labels and topics are not copied.
     """
     from slice_os.encoder.model_folder import made_by
     from slice_os.encoder.span_encoder import SpanEncoder
