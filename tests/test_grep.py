@@ -136,7 +136,8 @@ def test_documents_and_topics_make_a_table(run: Run, store: str, ending: str) ->
     mine = ("mine", "--topics", "cancel.toml", "--topics", "sun.toml", "--store", store, "-L")
     status, out, error = run(*mine, "-o", f"who.{ending}")
     assert (status, out) == (0, "")
-    assert [line.split(":")[0] for line in error.splitlines()] == ["cancel", "sun"]
+    told = [line.split(":")[0] for line in error.splitlines()]
+    assert told == [f"who.{ending}", "cancel", "sun"]
     read = read_csv if ending == "csv" else read_xlsx
     rows = [row for _, row in read(Path(f"who.{ending}"))]
     assert [*rows[-1]][:3] == ["doc_id", "cancel", "sun"]
@@ -159,7 +160,7 @@ def test_topics_with_the_names_of_other_columns_have_their_own(run: Run, store: 
     for name in ("doc_id", "cancel", "cancel text"):
         Path("topics", f"{name}.toml").write_text('phrases = ["I want to cancel my subscription"]')
     mine = ("mine", "--topics", "topics", "--store", store, "-L")
-    run(*mine, "-o", "who.csv")
+    assert run(*mine, "-o", "who.csv").err.startswith("who.csv: 5 documents\n")
     with Path("who.csv").open(newline="") as stream:
         head, *rows = csv.reader(stream)
     assert {"doc_id", "cancel", "cancel text: finding", "doc_id: finding"} == {*head[:4]}

@@ -108,6 +108,7 @@ class Grep:
                 show(one.to_dict(), _told(one), as_json)
         if output is not None:
             write_matrix(cells, output)
+            click.echo(f"{output}: {len({one.doc_id for one in cells}):,} documents", err=True)
         for topic, counts in findings(cells).items():
             named = f"{printable(topic)}: " if topic else ""
             told = (f"{number:,} {_MEANT[one]}" for one, number in counts.items())
