@@ -172,6 +172,12 @@ def test_hits_are_as_wide_as_requested(calls: Corpus, unit: str, wide: str) -> N
         ("I want to book a flight", "hello, [i need to book a flight to delhi], thanks a lot"),
         ("I don't want insurance", "ok but [i do not want any insurance for my car], thanks"),
         ("confidential information", "It will keep the [confidential information] in its safe."),
+        ("five years after signing", "The term lasts five [(5) years after the date of signing]."),
+        (
+            "d this section survives termination",
+            "It ends. [(d) This Section shall survive any termination].",
+        ),
+        ("a trial of six months", "[The parties agree on a trial (six months)], to be extended."),
     ],
 )
 def test_hits_are_whole_clauses(encoder: SpanEncoder, phrase: str, text: str) -> None:

@@ -77,7 +77,8 @@ class HitBuilder:
 
     def _hit(self, row: int, span: ScoredSpan, bm25: float | None, score: float) -> Hit:
         passage = self._passage.encoded
-        start, end = span_offsets(passage, span)
+        own = self._bracketed(*span_offsets(passage, span))
+        start, end = own.start, own.end
         hit = Hit(
             phrase=self._query.phrases.texts[row],
             doc_id=self._passage.doc_id,
@@ -150,13 +151,19 @@ class HitBuilder:
         meaning = meaning_of(self._query.phrases.texts[row])
         sentence = self._sentences[first, stop]
         begin, end = sentence.clause(span.word - first, last + 1 - first, meaning)
-        words = self._passage.encoded.words[[first + begin, first + end - 1], [0, 1]]
-        text, start = self._context.text, self._context.start
-        opens, closes = (words - start).tolist()
-        clause, bracket = text[opens:closes], _CLOSING.match(text, closes)
-        if bracket and clause.count("(") > clause.count(")"):
+        start, stop = self._passage.encoded.words[[first + begin, first + end - 1], [0, 1]].tolist()
+        return self._bracketed(start, stop)
+
+    def _bracketed(self, start: int, end: int) -> Extent:
+        """Words, and the bracket before or behind them that belongs to one among them."""
+        text, begin = self._context.text, self._context.start
+        opens, closes = start - begin, end - begin
+        unclosed = text.count("(", opens, closes) - text.count(")", opens, closes)
+        if unclosed > 0 and (bracket := _CLOSING.match(text, closes)):
             closes = bracket.end()
-        return Extent(start + opens, start + closes)
+        if unclosed < 0 and text.endswith("(", 0, opens):
+            opens -= 1
+        return Extent(begin + opens, begin + closes)
 
     def _sentence(self, first: int, stop: int) -> Sentence:
         """The words ``first:stop``."""
