@@ -170,6 +170,8 @@ def test_hits_are_as_wide_as_requested(calls: Corpus, unit: str, wide: str) -> N
             "and the Parties may not agree otherwise.",
         ),
         ("I want to book a flight", "hello, [i need to book a flight to delhi], thanks a lot"),
+        ("book a table", "[Which restaurant do you want to book a table at]?"),
+        ("can I change my seat", "where is my seat [can i change it]"),
         ("I don't want insurance", "ok but [i do not want any insurance for my car], thanks"),
         ("confidential information", "It will keep the [confidential information] in its safe."),
         ("five years after signing", "The term lasts five [(5) years after the date of signing]."),

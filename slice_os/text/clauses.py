@@ -33,6 +33,7 @@ _ADDED = WORDS["additions"] | RELATIVES | SUBORDINATORS
 _JOINING = PREPOSITIONS | COORDINATORS
 _REFERRING = OPEN | WORDS["references"]
 _NO_QUESTION = OPEN | QUESTIONS | NOMINATIVES
+_ASKING = QUESTIONS | {"which", "whose"}
 _BE = {"be", "been", "being"}
 _STRONG = re.compile(r"[;:!?。！？•|]|\n\s*\n")
 _STOP = re.compile(r"[)\]\"'”’]*[.?!][)\]\"'”’]*\s")
@@ -129,6 +130,7 @@ class Sentence:
             or self._comma[first]
             or self._verb[first - 1]
             or self._names[first - 1] in NOMINATIVES
+            or self._is_asked(self._start(first), first)
         ):
             return False
         return any(self._verb[first:end]) and self._clause_follows(first)
@@ -240,7 +242,12 @@ class Sentence:
             and names[at + 1 : at + 2] in (["i"], ["you"], ["we"])
             and names[at - 1] not in _NO_QUESTION
             and names[part] not in _LEADING
+            and not self._is_asked(part, at)
         )
+
+    def _is_asked(self, part: int, at: int) -> bool:
+        """Whether a word goes on with a question, as "which room do"."""
+        return self._names[part] in _ASKING and not any(self._verb[part:at])
 
     def _requests(self, at: int) -> bool:
         """Whether a request begins, as "please" or "send me"."""
