@@ -122,7 +122,7 @@ class Refinement:
             yield hits
             return
         claims = list(map(claim_of, hits))
-        words = [(one.phrase, one.before, one.text, one.start, one.end) for one in claims]
+        words = [claim.words for claim in claims]
         chances = zip(estimate(claims), words, hits, strict=True)
         likeliest = sorted(chances, key=itemgetter(0), reverse=True)
         read = set(islice(dict.fromkeys(said for _, said, _ in likeliest), _READ))

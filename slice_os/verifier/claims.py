@@ -43,6 +43,11 @@ class Claim:
     word_vectors: FloatArray | None = field(default=None, compare=False, repr=False)
     before: str = ""
 
+    @property
+    def words(self) -> Claim:
+        """The claim without what its vectors tell, equal to all others in the same words."""
+        return Claim(self.phrase, self.text, self.start, self.end, before=self.before)
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:

@@ -188,7 +188,7 @@ class CrossEncoderVerifier:
         any more are not read; the others are at the pace of who begins.
         """
         pace = PACE.get()
-        plain = [Claim(c.phrase, c.text, c.start, c.end, before=c.before) for c in claims]
+        plain = [claim.words for claim in claims]
         known = {claim: self._kept(claim) for claim in dict.fromkeys(plain)}
         unread = [claim for claim, verdicts in known.items() if not verdicts]
         rows = list(map(self._inputs.row, unread))
