@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from slice_os.errors import InputError
 from slice_os.ingest.formats import format_of, reader_named, readers
+from slice_os.ingest.readers.reader import is_hidden
 from slice_os.stores.protocol import WHOLE, WorkShare
 from slice_os.text.documents import check_text
 
@@ -291,7 +292,7 @@ def _folders(
             continue
         try:
             with os.scandir(here) as found:
-                seen = [one for one in found if not one.name.startswith((".", "~$"))]
+                seen = [one for one in found if not is_hidden(one.name)]
         except OSError:
             yield here, None
             continue

@@ -32,6 +32,7 @@ from slice_os.ingest.readers.reader import (
     PackedStream,
     ReadOptions,
     bad_record,
+    is_hidden,
     skipped,
 )
 
@@ -272,7 +273,7 @@ def _messages(stream: BinaryIO) -> Iterator[bytes]:
 def _is_hidden(path: str) -> bool:
     """Whether a file is hidden, as those in folders are, or what a Mac notes about another one."""
     parts = {*path.split("/")} - {".", ".."}
-    return _OF_MAC in parts or any(part.startswith((".", "~$")) for part in parts)
+    return _OF_MAC in parts or any(map(is_hidden, parts))
 
 
 def damaged(name: str, error: Exception) -> BadRecord:

@@ -193,6 +193,11 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters in all)"
 
 
+def is_hidden(name: str) -> bool:
+    """Whether a file is hidden by its name, or one that Word and Excel keep beside an open one."""
+    return name.startswith((".", "~$"))
+
+
 def is_blank(text: str) -> bool:
     """Whether a text is only white space, a leading byte order mark aside."""
     return not text.removeprefix(BOM).strip()
