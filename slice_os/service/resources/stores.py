@@ -194,7 +194,8 @@ def _overview(corpus: Corpus, date_field: str) -> dict[str, Any]:
     for field in until_stopped(_text_fields(corpus)):
         if field in (_SPEAKER, date_field):
             continue
-        if 1 < (number := len(corpus.field_values(field, _MOST_KINDS + 1))) <= _MOST_KINDS:
+        number = len(corpus.field_values(field, _MOST_KINDS + 1))
+        if 1 < number <= _MOST_KINDS:
             kinds[field] = number
     ids = [entry.id for entry in islice(corpus.documents(), _LISTED)]
     read = ids[:: max(1, len(ids) // _READ)][:_READ]

@@ -67,7 +67,8 @@ def tag(services: Shared, body: TagRequest) -> dict[str, Any]:
     hits: list[list[Hit]] = [[] for _ in documents]
     if topics:
         encoder, verifier = services.encoders.default(), services.settings.verifier
-        for hit in _tagger(topics, encoder, body.exclusive, body.verify, verifier).scan(documents):
+        tagger = _tagger(topics, encoder, body.exclusive, body.verify, verifier)
+        for hit in tagger.scan(documents):
             hits[int(hit.doc_id)].append(hit)
     tagged = [
         {
